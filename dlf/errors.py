@@ -1,0 +1,86 @@
+"""How dlf ends: every exit code and every error class, in one place.
+
+    DlfError
+    ├── UsageError      2   flags, environment or kubeconfig are wrong; nothing was sent
+    ├── Rejected        3   the API server refused a request (400, 401, 403, 404, 409, 422)
+    ├── ClusterLost     4   the API server was out of reach for longer than the retry budget
+    └── Interrupted     130 SIGINT, 143 SIGTERM
+
+A job that failed, timed out or was deleted is a result, not an error: `dlf.job.outcome` has those.
+Whatever else is raised is a bug in dlf and ends with 70.
+"""
+
+import enum
+
+
+class ExitCode(enum.IntEnum):
+    """What the process returns. The numbers are an interface; docs/reference lists them."""
+
+    SUCCEEDED = 0
+    FAILED = 1
+    USAGE = 2
+    REJECTED = 3
+    CLUSTER_LOST = 4
+    DELETED = 5
+    BUG = 70
+    TIMEOUT = 124
+    SIGINT = 130
+    SIGTERM = 143
+
+
+class DlfError(Exception):
+    """An error that is told to the user in one line, without a traceback.
+
+    Args:
+        message: what is wrong, lower case, no full stop, with the value in question.
+        hint: what to do about it, or nothing.
+    """
+
+    exit_code: ExitCode
+
+    def __init__(self, message: str, hint: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+
+class UsageError(DlfError):
+    """Flags, environment variables or kubeconfig are wrong."""
+
+    exit_code = ExitCode.USAGE
+
+
+class Rejected(DlfError):
+    """The API server answered and said no.
+
+    Args:
+        message: verb, resource and the server's own words.
+        hint: what to do about it, or nothing.
+        status: the HTTP status code.
+        reason: the `reason` of the Kubernetes Status object, such as `AlreadyExists`, or "".
+    """
+
+    exit_code = ExitCode.REJECTED
+
+    def __init__(self, message: str, hint: str = "", *, status: int, reason: str = "") -> None:
+        super().__init__(message, hint)
+        self.status = status
+        self.reason = reason
+
+
+class ClusterLost(DlfError):
+    """The API server could not be reached, or kept failing, beyond the retry budget."""
+
+    exit_code = ExitCode.CLUSTER_LOST
+
+
+class Interrupted(DlfError):
+    """SIGINT or SIGTERM arrived.
+
+    Args:
+        exit_code: `ExitCode.SIGINT` or `ExitCode.SIGTERM`.
+    """
+
+    def __init__(self, exit_code: ExitCode) -> None:
+        super().__init__(f"stopped by {exit_code.name}")
+        self.exit_code = exit_code
