@@ -1,0 +1,38 @@
+"""Object metadata, and the base of every struct that dlf writes."""
+
+import msgspec
+
+
+class Written(
+    msgspec.Struct,
+    frozen=True,
+    kw_only=True,
+    omit_defaults=True,
+    rename="camel",
+    repr_omit_defaults=True,
+):
+    """A part of a manifest. A field that still has its default is left out of the JSON.
+
+    So a value that the API server must see is never a default: it is a required field.
+    """
+
+
+class OwnerReference(Written):
+    """metav1.OwnerReference: deleting the owner deletes the object."""
+
+    api_version: str
+    kind: str
+    name: str
+    uid: str
+    controller: bool | None = None
+    block_owner_deletion: bool | None = None
+
+
+class ObjectMeta(Written):
+    """metav1.ObjectMeta, the part that dlf sets."""
+
+    name: str = ""
+    namespace: str = ""
+    labels: dict[str, str] = {}
+    annotations: dict[str, str] = {}
+    owner_references: list[OwnerReference] = []

@@ -1,0 +1,230 @@
+"""What dlf reads from the API server: only the fields it uses, everything optional.
+
+Unknown fields are ignored and `null` is taken for absent, since operators write both.
+"""
+
+from typing import TypeVar
+
+import msgspec
+from msgspec import field
+
+T = TypeVar("T")
+
+
+class Observed(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """A part of an object as the API server returned it."""
+
+
+class Owner(Observed):
+    """metav1.OwnerReference."""
+
+    kind: str = ""
+    name: str = ""
+    uid: str = ""
+
+
+class Meta(Observed):
+    """metav1.ObjectMeta. Times are RFC 3339 text in UTC."""
+
+    name: str = ""
+    namespace: str = ""
+    uid: str = ""
+    resource_version: str = ""
+    creation_timestamp: str = ""
+    deletion_timestamp: str | None = None
+    labels: dict[str, str] | None = None
+    annotations: dict[str, str] | None = None
+    owner_references: list[Owner] | None = None
+
+
+class Condition(Observed):
+    """A condition of a job, pod or PodGroup; it holds only when `status` is "True"."""
+
+    type: str = ""
+    status: str = ""
+    reason: str | None = None
+    message: str | None = None
+    last_transition_time: str | None = None
+
+
+class Waiting(Observed):
+    """corev1.ContainerStateWaiting."""
+
+    reason: str | None = None
+    message: str | None = None
+
+
+class Running(Observed):
+    """corev1.ContainerStateRunning."""
+
+    started_at: str | None = None
+
+
+class Terminated(Observed):
+    """corev1.ContainerStateTerminated."""
+
+    exit_code: int = 0
+    signal: int | None = None
+    reason: str | None = None
+    message: str | None = None
+    started_at: str | None = None
+    finished_at: str | None = None
+    container_id: str | None = field(default=None, name="containerID")
+
+
+class ContainerState(Observed):
+    """corev1.ContainerState: at most one is set; none means waiting."""
+
+    waiting: Waiting | None = None
+    running: Running | None = None
+    terminated: Terminated | None = None
+
+
+class ContainerStatus(Observed):
+    """corev1.ContainerStatus. `container_id` is "" until the container was created."""
+
+    name: str
+    image: str = ""
+    container_id: str | None = field(default=None, name="containerID")
+    restart_count: int = 0
+    ready: bool = False
+    state: ContainerState = ContainerState()
+    last_state: ContainerState = ContainerState()
+
+
+class PodContainer(Observed):
+    """corev1.Container: just its name."""
+
+    name: str
+
+
+class PodSpec(Observed):
+    """corev1.PodSpec."""
+
+    node_name: str | None = None
+    containers: list[PodContainer] | None = None
+    init_containers: list[PodContainer] | None = None
+
+
+class PodStatus(Observed):
+    """corev1.PodStatus."""
+
+    phase: str = "Pending"
+    reason: str | None = None
+    message: str | None = None
+    start_time: str | None = None
+    conditions: list[Condition] | None = None
+    container_statuses: list[ContainerStatus] | None = None
+    init_container_statuses: list[ContainerStatus] | None = None
+
+
+class Pod(Observed):
+    """corev1.Pod."""
+
+    metadata: Meta
+    spec: PodSpec = PodSpec()
+    status: PodStatus = PodStatus()
+
+
+class ReplicaCount(Observed):
+    """One role of a Kubeflow job; the operator's default is one replica."""
+
+    replicas: int | None = None
+
+
+class TaskCount(Observed):
+    """One task of a Volcano Job."""
+
+    name: str = ""
+    replicas: int = 0
+
+
+class JobSpec(Observed):
+    """The replica counts of every job kind; each kind fills its own field."""
+
+    pytorch_replica_specs: dict[str, ReplicaCount] | None = None
+    tf_replica_specs: dict[str, ReplicaCount] | None = None
+    paddle_replica_specs: dict[str, ReplicaCount] | None = None
+    mx_replica_specs: dict[str, ReplicaCount] | None = None
+    mpi_replica_specs: dict[str, ReplicaCount] | None = None
+    tasks: list[TaskCount] | None = None
+
+
+class VolcanoState(Observed):
+    """batch.volcano.sh JobState."""
+
+    phase: str = ""
+    reason: str | None = None
+    message: str | None = None
+
+
+class JobStatus(Observed):
+    """Kubeflow's common JobStatus, and the state of a Volcano Job."""
+
+    conditions: list[Condition] | None = None
+    completion_time: str | None = None
+    state: VolcanoState | None = None
+    retry_count: int = 0
+
+
+class Job(Observed):
+    """A job of any kind in `dlf.manifest.kinds`."""
+
+    api_version: str = ""
+    kind: str = ""
+    metadata: Meta
+    spec: JobSpec = JobSpec()
+    status: JobStatus | None = None
+
+
+class ObjectReference(Observed):
+    """corev1.ObjectReference."""
+
+    kind: str = ""
+    name: str = ""
+    uid: str = ""
+
+
+class EventSeries(Observed):
+    """corev1.EventSeries."""
+
+    count: int = 0
+    last_observed_time: str | None = None
+
+
+class Event(Observed):
+    """corev1.Event."""
+
+    metadata: Meta = Meta()
+    involved_object: ObjectReference = ObjectReference()
+    type: str | None = None
+    reason: str | None = None
+    message: str | None = None
+    count: int | None = None
+    series: EventSeries | None = None
+    first_timestamp: str | None = None
+    last_timestamp: str | None = None
+    event_time: str | None = None
+
+
+class Status(Observed):
+    """metav1.Status: the body of a refused request and of a watch's ERROR event."""
+
+    kind: str = ""
+    reason: str | None = None
+    message: str | None = None
+    code: int = 0
+
+
+class ListMeta(Observed):
+    """metav1.ListMeta. `continue_` is the token of the next page."""
+
+    resource_version: str = ""
+    continue_: str | None = field(default=None, name="continue")
+
+
+class WatchEvent(Observed):
+    """metav1.WatchEvent; the object is decoded by whoever knows its type."""
+
+    type: str
+    object: msgspec.Raw
