@@ -1,1 +1,1 @@
-"""The Kubernetes vocabulary: what dlf writes (frozen, camelCase, defaults left out) and what it reads (tolerant)."""
+"""The Kubernetes vocabulary: what dlf writes (camelCase, defaults left out) and what it reads."""

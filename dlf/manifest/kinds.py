@@ -1,4 +1,4 @@
-"""The custom resources that dlf submits: where the API serves them, and how their pods are found."""
+"""The resources that dlf submits or reads, where the API serves them, how pods name their job."""
 
 import msgspec
 
@@ -27,7 +27,7 @@ class Kind(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def word(self) -> str:
-        """The kind in lower case, as the platform's `type` label has it; Volcano's is `volcanojob`."""
+        """The value of the platform's `type` label: the kind in lower case, or `volcanojob`."""
         return "volcanojob" if self.group == "batch.volcano.sh" else self.name.lower()
 
 

@@ -1,8 +1,11 @@
 """Object metadata, and the base of every struct that dlf writes."""
 
+from typing import dataclass_transform
+
 import msgspec
 
 
+@dataclass_transform(frozen_default=True, kw_only_default=True, field_specifiers=(msgspec.field,))
 class Written(
     msgspec.Struct,
     frozen=True,

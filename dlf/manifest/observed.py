@@ -3,14 +3,13 @@
 Unknown fields are ignored and `null` is taken for absent, since operators write both.
 """
 
-from typing import TypeVar
+from typing import dataclass_transform
 
 import msgspec
 from msgspec import field
 
-T = TypeVar("T")
 
-
+@dataclass_transform(frozen_default=True, kw_only_default=True, field_specifiers=(msgspec.field,))
 class Observed(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """A part of an object as the API server returned it."""
 
