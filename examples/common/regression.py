@@ -1,0 +1,47 @@
+"""The problem that the examples train on: find the line behind noisy points.
+
+The points are made here, from a fixed seed, so that every rank can take its own part without a data
+set on disk, and so that two runs print the same losses.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+
+TRUE_PARAMETERS = (2.0, -3.0, 0.5, 1.0)  # three weights and the bias
+Sample = tuple[tuple[float, ...], float]
+
+
+def shard(rank: int, world_size: int, samples: int = 1200) -> list[Sample]:
+    """Return the samples that belong to one rank: (features with a trailing 1.0, target)."""
+    source = random.Random(0)
+    points: list[Sample] = []
+    for _ in range(samples):
+        features = (*(source.uniform(-1.0, 1.0) for _ in TRUE_PARAMETERS[:-1]), 1.0)
+        points.append((features, dot(TRUE_PARAMETERS, features) + source.gauss(0.0, 0.01)))
+    return points[rank::world_size]
+
+
+def dot(parameters: Sequence[float], features: Sequence[float]) -> float:
+    """Return the model's prediction."""
+    return sum(p * x for p, x in zip(parameters, features, strict=True))
+
+
+def gradient(parameters: Sequence[float], samples: Sequence[Sample]) -> tuple[list[float], float]:
+    """Return the gradient of the squared error and the squared error, both summed over samples."""
+    total, loss = [0.0] * len(parameters), 0.0
+    for features, target in samples:
+        error = dot(parameters, features) - target
+        loss += error * error
+        for i, x in enumerate(features):
+            total[i] += 2.0 * error * x
+    return total, loss
+
+
+def check_learned(losses: Sequence[float], parameters: Sequence[float]) -> None:
+    """End the process with a message and code 1 unless the training has found the line."""
+    if not losses[-1] < 0.01 * losses[0]:
+        raise SystemExit(f"the loss did not fall: {losses[0]:.6f} -> {losses[-1]:.6f}")
+    if any(abs(p - t) > 0.05 for p, t in zip(parameters, TRUE_PARAMETERS, strict=True)):
+        raise SystemExit(f"trained to {parameters}, expected about {TRUE_PARAMETERS}")
