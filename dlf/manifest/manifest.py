@@ -1,0 +1,41 @@
+"""A whole resource as it is submitted, and its two printed forms."""
+
+import msgspec
+
+from dlf.manifest.kinds import JOB_KINDS, Kind
+from dlf.manifest.kubeflow import KubeflowSpec
+from dlf.manifest.meta import ObjectMeta, Written
+from dlf.manifest.volcano import VolcanoJobSpec
+
+
+class Manifest(Written):
+    """The custom resource of one training job."""
+
+    api_version: str
+    kind: str
+    metadata: ObjectMeta
+    spec: KubeflowSpec | VolcanoJobSpec
+
+    @property
+    def resource(self) -> Kind:
+        """Where the API serves this resource."""
+        return next(
+            k for k in JOB_KINDS if (k.api_version, k.name) == (self.api_version, self.kind)
+        )
+
+
+def to_json(manifest: Written) -> bytes:
+    """The JSON body of a request: compact, in the order of the fields, the same bytes each time."""
+    return msgspec.json.encode(manifest)
+
+
+def to_text(manifest: Written, output: str) -> str:
+    """The manifest for people and for kubectl, ending in a newline.
+
+    Args:
+        manifest: what to print.
+        output: `yaml` or `json`.
+    """
+    if output == "json":
+        return msgspec.json.format(to_json(manifest), indent=2).decode() + "\n"
+    return msgspec.yaml.encode(manifest).decode()

@@ -1,0 +1,1 @@
+"""What the platform asks for: flags and environment variables, parsed purely into structs."""

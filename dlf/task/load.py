@@ -1,0 +1,108 @@
+"""From (argv, environment) to settings. Precedence: flag, `DLF_*`, the platform's variable, default.
+
+The command line is read here, not by argparse, because the platform's contract differs from it:
+`_` and `-` are the same in a flag, an empty value counts as not given, a value may begin with `-`,
+and every complaint is one line that names its source.
+"""
+
+import difflib
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeVar
+
+import msgspec
+
+from dlf.errors import UsageError
+from dlf.task.flag import Setting, settings_of
+
+S = TypeVar("S", bound=msgspec.Struct)
+
+
+class Arguments(msgspec.Struct, frozen=True):
+    """A command line, split but not yet understood.
+
+    Attributes:
+        flags: setting name to the flag as written and its texts, in the order given.
+        positional: the words that belong to no flag.
+    """
+
+    flags: dict[str, list[tuple[str, str]]]
+    positional: list[str]
+
+
+def split(argv: Sequence[str], *groups: type[msgspec.Struct]) -> Arguments:
+    """Split a command line by the flags of the groups.
+
+    Raises:
+        UsageError: for a flag that no group has, and for one that lacks its value.
+    """
+    known = {s.name: s for group in groups for s in settings_of(group) if s.option}
+    arguments = Arguments({}, [])
+    words = iter(argv)
+    for word in words:
+        if word == "--":
+            arguments.positional.extend(words)
+        elif not word.startswith("--"):
+            arguments.positional.append(word)
+        else:
+            written, equals, value = word.partition("=")
+            setting = _find(written, known)
+            if not equals:
+                value = _value(setting, written, words, known)
+            arguments.flags.setdefault(setting.name, []).append((written, value))
+    return arguments
+
+
+def load(cls: type[S], arguments: Arguments, env: Mapping[str, str]) -> S:
+    """The settings of one group.
+
+    Raises:
+        UsageError: one line with source, value and what to write instead.
+    """
+    values = {}
+    for setting in settings_of(cls):
+        given = [(flag, text) for flag, text in arguments.flags.get(setting.name, []) if text]
+        given = given or _from_environment(setting, env)
+        parsed = [_parse(setting, source, text) for source, text in given]
+        if parsed:
+            values[setting.name] = tuple(parsed) if setting.flag.form == "repeat" else parsed[-1]
+    return cls(**values)
+
+
+def _name(flag: str) -> str:
+    return flag[2:].replace("-", "_")
+
+
+def _find(flag: str, known: Mapping[str, Setting]) -> Setting:
+    name = _name(flag)
+    if name in known:
+        return known[name]
+    close = difflib.get_close_matches(name, known, n=1)
+    hint = f"did you mean `{known[close[0]].option}`?" if close else "see `--help`"
+    raise UsageError(f"unknown flag `{flag}`", hint)
+
+
+def _value(setting: Setting, flag: str, words: Any, known: Mapping[str, Setting]) -> str:
+    if setting.flag.form == "switch":
+        return "true"
+    if setting.flag.form == "optional":
+        return setting.flag.metavar.partition("|")[0]
+    value: str | None = next(words, None)
+    if value is None or (value.startswith("--") and _name(value.partition("=")[0]) in known):
+        raise UsageError(f"`{flag}` needs a value", f"write {flag} {setting.flag.metavar}")
+    return value
+
+
+def _from_environment(setting: Setting, env: Mapping[str, str]) -> list[tuple[str, str]]:
+    for variable in setting.variables:
+        text = env.get(variable, "").strip()
+        if text:
+            several = setting.flag.form == "repeat"
+            return [(variable, part) for part in (text.splitlines() if several else [text])]
+    return []
+
+
+def _parse(setting: Setting, source: str, text: str) -> Any:
+    try:
+        return setting.flag.parse(text)
+    except ValueError as error:
+        raise UsageError(f"{source}={text!r}: {error}") from None

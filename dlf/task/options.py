@@ -1,0 +1,337 @@
+"""Every setting of dlf, in groups that the commands combine; help and docs come from here."""
+
+from typing import Annotated
+
+import msgspec
+
+from dlf.task import placement, resources, scalars, volumes
+from dlf.task.flag import Flag
+from dlf.task.placement import node_selector
+
+
+class Connection(msgspec.Struct, frozen=True, kw_only=True):
+    """Which cluster."""
+
+    namespace: Annotated[
+        str,
+        Flag("namespace of the job", scalars.dns_label, "KFJ_NAMESPACE", "NAME"),
+    ] = ""
+    kubeconfig: Annotated[
+        str,
+        Flag(
+            "kubeconfig file; default: KUBECONFIG, the pod's own account, ~/.kube/config",
+            metavar="FILE",
+        ),
+    ] = ""
+    context: Annotated[str, Flag("kubeconfig context", metavar="NAME")] = ""
+    api_outage: Annotated[
+        float,
+        Flag(
+            "how long an API server that is out of reach is waited for",
+            scalars.duration,
+            metavar="TIME",
+        ),
+    ] = 1800.0
+    verbose: Annotated[bool, Flag("say more on stderr", scalars.switch, form="switch")] = False
+
+
+class Run(msgspec.Struct, frozen=True, kw_only=True):
+    """What to do with the rendered resource."""
+
+    runtime: Annotated[
+        str,
+        Flag(
+            "where to run: in a cluster, or as processes on this machine",
+            scalars.choice("kubernetes", "local"),
+            metavar="kubernetes|local",
+        ),
+    ] = "kubernetes"
+    dry_run: Annotated[
+        str,
+        Flag(
+            "only print the resource; --dry-run=server lets the API server check it too",
+            scalars.choice("client", "server"),
+            metavar="client|server",
+            form="optional",
+        ),
+    ] = ""
+    output: Annotated[
+        str,
+        Flag("form of what --dry-run prints", scalars.choice("yaml", "json"), metavar="yaml|json"),
+    ] = "yaml"
+    backend: Annotated[
+        str,
+        Flag(
+            "operator to use where a framework has a choice",
+            scalars.choice("auto", "kubeflow", "volcano"),
+            metavar="auto|kubeflow|volcano",
+        ),
+    ] = "auto"
+
+
+class Lifecycle(msgspec.Struct, frozen=True, kw_only=True):
+    """Earlier jobs, stops and time limits."""
+
+    on_existing: Annotated[
+        str,
+        Flag(
+            "what to do with an earlier job of this task",
+            scalars.choice("auto", "attach", "replace", "fail"),
+            metavar="auto|attach|replace|fail",
+        ),
+    ] = "auto"
+    on_exit: Annotated[
+        str,
+        Flag(
+            "what to do with the job when dlf is stopped or a time limit is reached",
+            scalars.choice("auto", "delete", "keep"),
+            metavar="auto|delete|keep",
+        ),
+    ] = "auto"
+    no_owner: Annotated[
+        bool,
+        Flag("do not make this launcher's pod the owner of the job", scalars.switch, form="switch"),
+    ] = False
+    start_timeout: Annotated[
+        float,
+        Flag(
+            "time until all pods have started, image pulls included",
+            scalars.duration,
+            metavar="TIME",
+        ),
+    ] = 3600.0
+    timeout: Annotated[
+        float, Flag("time for the whole job; none by default", scalars.duration, metavar="TIME")
+    ] = 0.0
+    strict: Annotated[
+        bool,
+        Flag(
+            "exit 1 when the job succeeded but one of its pods did not",
+            scalars.switch,
+            form="switch",
+        ),
+    ] = False
+    report: Annotated[str, Flag("write the result as JSON to this file", metavar="FILE")] = ""
+
+
+class Logs(msgspec.Struct, frozen=True, kw_only=True):
+    """How the pods' log lines are printed."""
+
+    log_format: Annotated[
+        str,
+        Flag(
+            "`POD MESSAGE`, or one JSON object a line",
+            scalars.choice("text", "json"),
+            metavar="text|json",
+        ),
+    ] = "text"
+    log_ranks: Annotated[
+        tuple[int, ...],
+        Flag(
+            "print these ranks only (-1 is the last), and errors of any",
+            scalars.ranks,
+            metavar="RANKS",
+        ),
+    ] = ()
+    log_dir: Annotated[
+        str, Flag("also write one file per container into this directory", metavar="DIR")
+    ] = ""
+    log_collapse: Annotated[
+        bool,
+        Flag("print a line that many ranks repeat only once", scalars.switch, form="switch"),
+    ] = False
+    max_log_streams: Annotated[
+        int,
+        Flag(
+            "logs followed at the same time; the rest waits its turn", scalars.count(1), metavar="N"
+        ),
+    ] = 4096
+
+
+class Platform(msgspec.Struct, frozen=True, kw_only=True):
+    """What the platform says of the task, in environment variables."""
+
+    run_id: Annotated[
+        str, Flag("id of the pipeline run; label `run-id`", variable="KFJ_RUN_ID", form="variable")
+    ] = ""
+    task_id: Annotated[
+        str, Flag("id of the task; label `task-id`", variable="KFJ_TASK_ID", form="variable")
+    ] = ""
+    task_name: Annotated[
+        str, Flag("name of the task; label `task-name`", variable="KFJ_TASK_NAME", form="variable")
+    ] = ""
+    pipeline_id: Annotated[
+        str,
+        Flag(
+            "id of the pipeline; label `pipeline-id`", variable="KFJ_PIPELINE_ID", form="variable"
+        ),
+    ] = ""
+    pipeline_name: Annotated[
+        str,
+        Flag(
+            "name of the pipeline; label `pipeline-name`, and part of the job's name",
+            variable="KFJ_PIPELINE_NAME",
+            form="variable",
+        ),
+    ] = ""
+    creator: Annotated[
+        str,
+        Flag(
+            "owner of the pipeline; label `pipeline-username`, sub-path of personal volumes",
+            scalars.path_segment,
+            "KFJ_CREATOR",
+            form="variable",
+        ),
+    ] = ""
+    runner: Annotated[
+        str,
+        Flag(
+            "who started the run; labels `run-username`, `username`",
+            variable="KFJ_RUNNER",
+            form="variable",
+        ),
+    ] = ""
+    project: Annotated[
+        str, Flag("annotation `project`", variable="KFJ_TASK_PROJECT_NAME", form="variable")
+    ] = "public"
+    cpu: Annotated[
+        resources.Amount | None,
+        Flag(
+            "CPU of each pod: a quantity, or MIN~MAX",
+            resources.amount,
+            "KFJ_TASK_RESOURCE_CPU",
+            form="variable",
+        ),
+    ] = None
+    memory: Annotated[
+        resources.Amount | None,
+        Flag(
+            "memory of each pod: a quantity, or MIN~MAX",
+            resources.amount,
+            "KFJ_TASK_RESOURCE_MEMORY",
+            form="variable",
+        ),
+    ] = None
+    gpu: Annotated[
+        resources.Gpu,
+        Flag(
+            "cards of each pod: 2, 1(V100), 1(npu), 1(vendor,MODEL), -1 to share all of a node",
+            resources.gpu,
+            "KFJ_TASK_RESOURCE_GPU",
+            form="variable",
+        ),
+    ] = resources.Gpu()
+    gpu_resource: Annotated[
+        str,
+        Flag(
+            "resource that a card is claimed as; default: the vendor's",
+            resources.resource_name,
+            "GPU_RESOURCE_NAME",
+            form="variable",
+        ),
+    ] = ""
+    rdma: Annotated[
+        int,
+        Flag(
+            "RDMA devices of each pod",
+            resources.device_count,
+            "KFJ_TASK_RESOURCE_RDMA",
+            form="variable",
+        ),
+    ] = 0
+    rdma_resource: Annotated[
+        str,
+        Flag(
+            "resource that an RDMA device is claimed as; none is claimed without it",
+            resources.resource_name,
+            "RDMA_RESOURCE_NAME",
+            form="variable",
+        ),
+    ] = ""
+    node_selector: Annotated[
+        dict[str, tuple[str, ...]],
+        Flag(
+            "node labels, `key=value` separated by commas; `org=a,b` allows both",
+            placement.node_selector,
+            "KFJ_TASK_NODE_SELECTOR",
+            form="variable",
+        ),
+    ] = msgspec.field(default_factory=lambda: node_selector("cpu=true,train=true"))
+    volumes: Annotated[
+        tuple[volumes.Mount, ...],
+        Flag(
+            "volumes, `SOURCE(kind):/path` separated by commas",
+            volumes.mounts,
+            "KFJ_TASK_VOLUME_MOUNT",
+            form="variable",
+        ),
+    ] = ()
+    pull_secrets: Annotated[
+        tuple[str, ...],
+        Flag(
+            "image pull secrets, separated by commas",
+            scalars.object_names,
+            "HUBSECRET",
+            form="variable",
+        ),
+    ] = ("hubsecret",)
+    pull_policy: Annotated[
+        str,
+        Flag(
+            "image pull policy",
+            scalars.choice("Always", "IfNotPresent", "Never"),
+            "IMAGE_PULL_POLICY",
+            form="variable",
+        ),
+    ] = "IfNotPresent"
+    default_resources: Annotated[
+        dict[str, str],
+        Flag(
+            "more resources of each pod, a JSON object",
+            resources.extra_resources,
+            "DEFAULT_POD_RESOURCES",
+            form="variable",
+        ),
+    ] = msgspec.field(default_factory=dict)
+    scheduler: Annotated[
+        str, Flag("scheduler of Kubeflow jobs", scalars.object_name, "SCHEDULER", form="variable")
+    ] = "default-scheduler"
+
+
+class Task(Platform, frozen=True, kw_only=True):
+    """The training task. Each framework extends it with its own flags and defaults."""
+
+    image: Annotated[
+        str, Flag("image of the training containers", scalars.image, "KFJ_TASK_IMAGES", "IMAGE")
+    ] = ""
+    working_dir: Annotated[
+        str, Flag("directory the command runs in", scalars.text, metavar="DIR")
+    ] = "/mnt/"
+    command: Annotated[str, Flag("what to run, by `bash -c`", scalars.text, metavar="COMMAND")] = (
+        "python3 mnist.py"
+    )
+    env: Annotated[
+        tuple[tuple[str, str], ...],
+        Flag(
+            "variable of every training container; may be repeated",
+            scalars.assignment,
+            metavar="NAME=VALUE",
+            form="repeat",
+        ),
+    ] = ()
+    priority_class: Annotated[
+        str, Flag("PriorityClass of the pods", scalars.object_name, metavar="NAME")
+    ] = ""
+    queue: Annotated[str, Flag("Volcano queue of the job", scalars.object_name, metavar="NAME")] = (
+        ""
+    )
+    max_retry: Annotated[
+        int,
+        Flag("how often the operator may restart what failed", scalars.count(0), metavar="N"),
+    ] = 0
+
+
+class Workers(Task, frozen=True, kw_only=True):
+    """A task whose size is a number of workers."""
+
+    num_worker: Annotated[int, Flag("workers", scalars.count(1), metavar="N")] = 3

@@ -1,0 +1,82 @@
+"""KFJ_TASK_VOLUME_MOUNT: `SOURCE(kind):MOUNTPATH`, separated by `,` or `;`."""
+
+import re
+from typing import Literal
+
+import msgspec
+
+Source = Literal["pvc", "pvc-share", "nfs", "hostpath", "configmap", "secret", "memory"]
+
+_ENTRY = re.compile(r"([^()]*)\(([^()]*)\)\s*:\s*(.*)", re.DOTALL)
+_FORM = (
+    "write SOURCE(kind):/path with kind pvc, pvc-share, nfs, hostpath, configmap, secret or memory"
+)
+_OBJECT = re.compile(r"[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?")
+_SIZE = re.compile(r"([0-9]{1,9})(?:[gG]i?)?")
+
+
+class Mount(msgspec.Struct, frozen=True):
+    """One volume and where it is mounted.
+
+    Attributes:
+        kind: what the source is.
+        source: claim, ConfigMap or Secret name; `server/path`; host path; or a size such as `4Gi`.
+        path: absolute mount path.
+    """
+
+    kind: Source
+    source: str
+    path: str
+
+
+def mounts(text: str) -> tuple[Mount, ...]:
+    """The mounts in the order written; a source or path seen before is skipped.
+
+    Raises:
+        ValueError: naming the entry, for an unknown form or kind and an unusable source or path.
+    """
+    found: list[Mount] = []
+    for entry in filter(None, (part.strip() for part in re.split(r"[,;\n]", text))):
+        mount = _mount(entry)
+        if all(mount.source != other.source and mount.path != other.path for other in found):
+            found.append(mount)
+    return tuple(found)
+
+
+def _mount(entry: str) -> Mount:
+    form = _ENTRY.fullmatch(entry.replace("（", "(").replace("）", ")"))
+    if not form:
+        raise ValueError(f"{entry!r}: {_FORM}")
+    source, word, path = (part.strip() for part in form.groups())
+    if not path.startswith("/") or ":" in path or "\0" in path:
+        raise ValueError(f"{entry!r}: the mount path {path!r} must start with / and have no colon")
+    kind, source = _source(entry, source, word)
+    return Mount(kind, source, path.rstrip("/") or "/")
+
+
+def _source(entry: str, source: str, word: str) -> tuple[Source, str]:
+    kind: Source
+    match word:
+        case "pvc" | "configmap" | "secret":
+            kind = word
+        case "pvc-share" | "storage":
+            kind = "pvc-share"
+        case "nfs":
+            server, slash, path = source.partition("/")
+            if not re.fullmatch(r"[A-Za-z0-9.:\[\]-]+", server) or not slash or "\0" in path:
+                raise ValueError(f"{entry!r}: write SERVER/PATH(nfs):/path")
+            return "nfs", source
+        case "hostpath":
+            if not source.startswith("/") or ".." in source.split("/") or "\0" in source:
+                raise ValueError(f"{entry!r}: write /absolute/path(hostpath):/path, without ..")
+            return "hostpath", source
+        case "memory":
+            size = _SIZE.fullmatch(source)
+            if not size or int(size[1]) == 0:
+                raise ValueError(f"{entry!r}: write a size in Gi, such as 4Gi(memory):/dev/shm")
+            return "memory", f"{int(size[1])}Gi"
+        case _:
+            raise ValueError(f"{entry!r}: unknown kind {word!r}; {_FORM}")
+    if not _OBJECT.fullmatch(source):
+        raise ValueError(f"{entry!r}: {source!r} cannot be the name of a {kind}")
+    return kind, source
