@@ -1,4 +1,4 @@
-"""From (argv, environment) to settings. Precedence: flag, `DLF_*`, the platform's variable, default.
+"""From (argv, environment) to settings: flag, then `DLF_*`, the platform's variable, the default.
 
 The command line is read here, not by argparse, because the platform's contract differs from it:
 `_` and `-` are the same in a flag, an empty value counts as not given, a value may begin with `-`,

@@ -1,0 +1,40 @@
+"""The rendezvous of torch.distributed, so that a plain `torchrun train.py` works everywhere.
+
+torchrun takes each flag from `PET_<FLAG>`; scripts with their own `init_process_group` read
+MASTER_ADDR, MASTER_PORT, WORLD_SIZE and RANK. training-operator 1.7 and later sets all of these
+in a PyTorchJob, earlier ones only the second set, Volcano neither. Values that are the same in
+every pod are literal; the pod's own rank is known only in the pod, and is set by a prelude.
+"""
+
+from dlf.frameworks._pod import cards_per_pod
+from dlf.task.options import Task
+
+MASTER_PORT = 23456  # training-operator's default port of a PyTorchJob
+
+
+def torchrun_env(task: Task, nodes: int, master: str) -> dict[str, str]:
+    """The flags of torchrun as variables: one agent per pod, one process per card."""
+    return {
+        "PET_NNODES": str(nodes),
+        "PET_NPROC_PER_NODE": "auto" if task.gpu.count == -1 else str(cards_per_pod(task)),
+        "PET_MASTER_ADDR": master,
+        "PET_MASTER_PORT": str(MASTER_PORT),
+    }
+
+
+def script_env(nodes: int, master: str) -> dict[str, str]:
+    """What training-operator gives to scripts; WORLD_SIZE counts pods."""
+    return {
+        "MASTER_ADDR": master,
+        "MASTER_PORT": str(MASTER_PORT),
+        "WORLD_SIZE": str(nodes),
+    }
+
+
+def with_prelude(prelude: str, command: str) -> list[str]:
+    """Run the user's command, untouched, after shell assignments.
+
+    The command stays one argument and the last shell replaces the first, so that quoting, `$0`
+    and signals are those of a plain `bash -c`.
+    """
+    return ["bash", "-c", f'{prelude}; exec bash -c "$0"', command]

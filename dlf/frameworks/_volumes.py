@@ -1,0 +1,78 @@
+"""The volumes of a pod: those of the task, the time zone, and shared memory."""
+
+from dlf.manifest import pods
+from dlf.manifest.names import volume_name
+from dlf.task.options import Platform
+from dlf.task.volumes import Mount
+
+_ZONE = "/usr/share/zoneinfo/Asia/Shanghai"
+_SHARED_MEMORY = "/dev/shm"  # noqa: S108 - the mount path that NCCL and data loaders use
+
+
+def volumes(task: Platform) -> tuple[list[pods.Volume], list[pods.VolumeMount]]:
+    """The volumes and their mounts, in the order of the task.
+
+    The host's time zone is mounted when the task has volumes, as the platform's users know it.
+    Memory is always mounted on /dev/shm: the container runtime's 64 MiB are too few for training.
+    """
+    declared: list[pods.Volume] = []
+    mounts: list[pods.VolumeMount] = []
+
+    def add(volume: pods.Volume, mount: pods.VolumeMount) -> None:
+        declared.append(volume)
+        mounts.append(mount)
+
+    for mount in task.volumes:
+        name = _unique(mount.source, declared)
+        add(_volume(mount, name), _mount(mount, name, task.creator))
+    sources = {mount.source for mount in task.volumes}
+    paths = {mount.path for mount in task.volumes}
+    if task.volumes and _ZONE not in sources and not {_ZONE, "/etc/localtime"} & paths:
+        add(
+            pods.Volume(name="tz-config", host_path=pods.HostPathSource(path=_ZONE)),
+            pods.VolumeMount(name="tz-config", mount_path="/etc/localtime"),
+        )
+    if _SHARED_MEMORY not in paths:
+        add(
+            pods.Volume(name="dshm", empty_dir=pods.EmptyDirSource(medium="Memory")),
+            pods.VolumeMount(name="dshm", mount_path=_SHARED_MEMORY),
+        )
+    return declared, mounts
+
+
+def _unique(source: str, declared: list[pods.Volume]) -> str:
+    """A volume name for the source; sources that differ only in punctuation get a number."""
+    taken = {volume.name for volume in declared} | {"tz-config", "dshm"}
+    name = volume_name(source) or "volume"
+    return next(
+        candidate
+        for number in range(len(taken) + 1)
+        if (candidate := f"{name}-{number}" if number else name) not in taken
+    )
+
+
+def _volume(mount: Mount, name: str) -> pods.Volume:
+    match mount.kind:
+        case "pvc" | "pvc-share":
+            claim = pods.ClaimSource(claim_name=mount.source)
+            return pods.Volume(name=name, persistent_volume_claim=claim)
+        case "nfs":
+            server, _, path = mount.source.partition("/")
+            return pods.Volume(name=name, nfs=pods.NfsSource(server=server, path=f"/{path}"))
+        case "hostpath":
+            return pods.Volume(name=name, host_path=pods.HostPathSource(path=mount.source))
+        case "configmap":
+            return pods.Volume(name=name, config_map=pods.ConfigMapSource(name=mount.source))
+        case "secret":
+            return pods.Volume(name=name, secret=pods.SecretSource(secret_name=mount.source))
+        case "memory":
+            source = pods.EmptyDirSource(medium="Memory", size_limit=mount.source)
+            return pods.Volume(name=name, empty_dir=source)
+
+
+def _mount(mount: Mount, name: str, creator: str) -> pods.VolumeMount:
+    """A personal claim shows only the user's own directory, under the user's name."""
+    if mount.kind == "pvc" and creator:
+        path = f"{mount.path.rstrip('/')}/{creator}"
+        return pods.VolumeMount(name=name, mount_path=path, sub_path=creator)
+    return pods.VolumeMount(name=name, mount_path=mount.path)

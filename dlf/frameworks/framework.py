@@ -1,0 +1,30 @@
+"""What a framework is to the rest of dlf: one record."""
+
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from dlf.manifest.kinds import Kind
+from dlf.manifest.manifest import Manifest
+from dlf.task.options import Task
+
+
+class Framework(msgspec.Struct, frozen=True, kw_only=True):
+    """One way to train, as `dlf NAME`.
+
+    Attributes:
+        name: the command.
+        summary: one line for `dlf --help`.
+        settings: the struct of its flags.
+        kinds: the resources it can be rendered as, the preferred one first; the cluster decides.
+        render: `render(settings, kind, suffix)`, pure; the suffix ends the job's name.
+        lead: the role whose pod 0 decides: its end is the job's end. "" leaves it to the operator.
+    """
+
+    name: str
+    summary: str
+    settings: type[Task]
+    kinds: tuple[Kind, ...]
+    render: Callable[[Any, Kind, str], Manifest]
+    lead: str = ""

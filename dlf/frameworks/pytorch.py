@@ -1,0 +1,48 @@
+"""pytorch: a Kubeflow PyTorchJob of one Master and N-1 Workers."""
+
+from dlf.frameworks import _kubeflow
+from dlf.frameworks._pod import pod_template
+from dlf.frameworks._torch import torchrun_env, with_prelude
+from dlf.frameworks.framework import Framework
+from dlf.manifest.kinds import PYTORCHJOB, Kind
+from dlf.manifest.kubeflow import PyTorchJobSpec
+from dlf.manifest.manifest import Manifest
+from dlf.task.options import Workers
+
+# training-operator up to 1.6 sets RANK but not torchrun's PET_NODE_RANK.
+_RANK = 'export PET_NODE_RANK="${PET_NODE_RANK:-$RANK}"'
+
+
+def job(task: Workers, kind: Kind, suffix: str, *, prefix: str, env: dict[str, str]) -> Manifest:
+    """A PyTorchJob: the Master is rank 0 and counts as one of the workers.
+
+    Master replicas are written as 1, which training-operator 1.8 demands, and a single worker has
+    no Worker entry, which 1.9 would reject.
+    """
+    roles = _kubeflow.present({"Master": 1, "Worker": task.num_worker - 1})
+    name = _kubeflow.name(prefix, task, suffix, roles)
+    rendezvous = torchrun_env(task, task.num_worker, f"{name}-master-0")
+    template = pod_template(
+        task, kind, name, "pytorch", with_prelude(_RANK, task.command), env=env | rendezvous
+    )
+    spec = PyTorchJobSpec(
+        run_policy=_kubeflow.run_policy(task, roles),
+        pytorch_replica_specs={
+            role: _kubeflow.replica(task, count, template) for role, count in roles.items()
+        },
+    )
+    return _kubeflow.manifest(task, kind, name, spec)
+
+
+def render(task: Workers, kind: Kind, suffix: str) -> Manifest:
+    """The resource; NCCL is told the network of the pods, as the platform's users know it."""
+    return job(task, kind, suffix, prefix="pytorchjob", env={"NCCL_SOCKET_IFNAME": "eth0"})
+
+
+FRAMEWORK = Framework(
+    name="pytorch",
+    summary="PyTorch (Kubeflow PyTorchJob)",
+    settings=Workers,
+    kinds=(PYTORCHJOB,),
+    render=render,
+)
