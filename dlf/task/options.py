@@ -4,9 +4,9 @@ from typing import Annotated
 
 import msgspec
 
-from dlf.task import placement, resources, scalars, volumes
+from dlf.task import placement, resources, scalars
 from dlf.task.flag import Flag
-from dlf.task.placement import node_selector
+from dlf.task.volumes import Mount, mounts
 
 
 class Connection(msgspec.Struct, frozen=True, kw_only=True):
@@ -256,12 +256,12 @@ class Platform(msgspec.Struct, frozen=True, kw_only=True):
             "KFJ_TASK_NODE_SELECTOR",
             form="variable",
         ),
-    ] = msgspec.field(default_factory=lambda: node_selector("cpu=true,train=true"))
+    ] = msgspec.field(default_factory=lambda: placement.node_selector("cpu=true,train=true"))
     volumes: Annotated[
-        tuple[volumes.Mount, ...],
+        tuple[Mount, ...],
         Flag(
             "volumes, `SOURCE(kind):/path` separated by commas",
-            volumes.mounts,
+            mounts,
             "KFJ_TASK_VOLUME_MOUNT",
             form="variable",
         ),
