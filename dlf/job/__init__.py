@@ -1,0 +1,1 @@
+"""One job from submission to exit code."""

@@ -1,0 +1,53 @@
+"""How a job ended: a result, not an error. Both runtimes make one, and `report` tells it."""
+
+import msgspec
+
+from dlf.errors import ExitCode
+
+
+class PodFailure(msgspec.Struct, frozen=True, kw_only=True):
+    """One container that ended badly, or a pod that was lost.
+
+    Attributes:
+        pod: name of the pod.
+        role: role of the pod in the job, such as `worker`.
+        rank: global rank, or None where the role has none.
+        container: name of the container, or "" when the whole pod was lost.
+        exit_code: exit code of the container (128 + signal when a signal ended it), or None.
+        reason: the word of Kubernetes: `Error`, `OOMKilled`, `Evicted`, `NodeLost` ...
+        message: more words of whoever knows: kubelet, scheduler, registry.
+        node: where it ran, or "".
+        finished_at: RFC 3339 in UTC, or "" when unknown; the order of failures.
+        last_lines: the end of its log, without newlines.
+    """
+
+    pod: str
+    role: str = ""
+    rank: int | None = None
+    container: str = ""
+    exit_code: int | None = None
+    reason: str = ""
+    message: str = ""
+    node: str = ""
+    finished_at: str = ""
+    last_lines: tuple[bytes, ...] = ()
+
+
+class Outcome(msgspec.Struct, frozen=True, kw_only=True):
+    """The result of following a job.
+
+    Attributes:
+        code: the exit code of dlf.
+        job: `kind name`, such as `PyTorchJob pytorchjob-a-1f2e`.
+        phase: the last phase, or the word for why following ended: `deleted`, `timeout`.
+        reason: the operator's reason and message, or what a time limit was waiting for.
+        failures: the first cause first; the rest only failed after it.
+        warnings: what is not a failure but should be known: pods still running, unread logs.
+    """
+
+    code: ExitCode
+    job: str
+    phase: str
+    reason: str = ""
+    failures: tuple[PodFailure, ...] = ()
+    warnings: tuple[str, ...] = ()
