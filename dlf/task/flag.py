@@ -1,7 +1,7 @@
 """How one setting is declared: beside its type, for the parser, the help and the docs."""
 
 from collections.abc import Callable
-from typing import Any, Literal, get_type_hints
+from typing import Any, Literal
 
 import msgspec
 
@@ -17,6 +17,7 @@ class Flag(msgspec.Struct, frozen=True):
         variable: environment variable of the platform that sets it too. Every setting with a flag
             is also set by `DLF_<NAME>`, which wins over `variable`.
         metavar: what the value is called in the help.
+        name: the flag without its dashes, where it differs from the field.
         form: `value` takes one value; `switch` none; `repeat` may be given several times;
             `optional` takes one only as `--flag=value`; `variable` has no flag at all.
     """
@@ -25,6 +26,7 @@ class Flag(msgspec.Struct, frozen=True):
     parse: Callable[[str], Any] = any_text
     variable: str = ""
     metavar: str = "TEXT"
+    name: str = ""
     form: Literal["value", "switch", "repeat", "optional", "variable"] = "value"
 
 
@@ -40,21 +42,34 @@ class Setting(msgspec.Struct, frozen=True):
         """The flag as documented, such as `--num_worker`; "" for a variable without a flag."""
         if self.flag.form == "variable":
             return ""
-        return "--dry-run" if self.name == "dry_run" else f"--{self.name}"
+        return f"--{self.flag.name or self.name}"
+
+    @property
+    def key(self) -> str:
+        """The flag without dashes, `-` written as `_`: what a flag is looked up by."""
+        return self.option[2:].replace("-", "_")
 
     @property
     def variables(self) -> tuple[str, ...]:
         """The environment variables that set it, the strongest first."""
-        own = (f"DLF_{self.name.upper()}",) if self.option else ()
+        own = (f"DLF_{self.key.upper()}",) if self.option else ()
         return own + ((self.flag.variable,) if self.flag.variable else ())
 
 
 def settings_of(cls: type[msgspec.Struct]) -> list[Setting]:
-    """The settings that a struct declares, inherited ones first, in the order of declaration."""
-    hints = get_type_hints(cls, include_extras=True)
-    return [
-        Setting(field.name, flag, field.default)
-        for field in msgspec.structs.fields(cls)
-        for flag in getattr(hints[field.name], "__metadata__", ())
+    """The settings that a struct declares, inherited ones first, in the order of declaration.
+
+    A subclass that only changes a default repeats the field with its plain type.
+    """
+    flags = {
+        name: flag
+        for base in reversed(cls.__mro__)
+        for name, annotation in getattr(base, "__annotations__", {}).items()
+        for flag in getattr(annotation, "__metadata__", ())
         if isinstance(flag, Flag)
+    }
+    return [
+        Setting(field.name, flags[field.name], field.default)
+        for field in msgspec.structs.fields(cls)
+        if field.name in flags
     ]

@@ -35,7 +35,7 @@ def split(argv: Sequence[str], *groups: type[msgspec.Struct]) -> Arguments:
     Raises:
         UsageError: for a flag that no group has, and for one that lacks its value.
     """
-    known = {s.name: s for group in groups for s in settings_of(group) if s.option}
+    known = {s.key: s for group in groups for s in settings_of(group) if s.option}
     arguments = Arguments({}, [])
     words = iter(argv)
     for word in words:

@@ -52,6 +52,7 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
             "only print the resource; --dry-run=server lets the API server check it too",
             scalars.choice("client", "server"),
             metavar="client|server",
+            name="dry-run",
             form="optional",
         ),
     ] = ""

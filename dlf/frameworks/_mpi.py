@@ -1,0 +1,98 @@
+"""What horovod and mpi share: an MPIJob whose launcher runs mpirun over the workers.
+
+training-operator (kubeflow.org/v1) starts the remote side by `kubectl exec`, mpi-operator
+(v2beta1) by ssh. In both, mpirun finds host file and agent in the variables of the launcher.
+"""
+
+import re
+import shlex
+from typing import Annotated
+
+import msgspec
+
+from dlf.frameworks import _kubeflow
+from dlf.frameworks._kubeflow import bash
+from dlf.frameworks._pod import pod_template
+from dlf.manifest.kinds import MPIJOB, MPIJOB_V2BETA1, Kind
+from dlf.manifest.kubeflow import MPIJobSpec, ReplicaSpec
+from dlf.manifest.manifest import Manifest
+from dlf.task import scalars
+from dlf.task.flag import Flag
+from dlf.task.options import Workers
+
+KINDS = (MPIJOB, MPIJOB_V2BETA1)
+
+_OWN_STARTER = re.compile(r"\s*(?:\S*/)?(?:mpirun|mpiexec|horovodrun)(?:\s|$)")
+_SSHD = ["/usr/sbin/sshd", "-De"]
+_SLEEP = ["sleep", "365d"]  # busybox knows no `infinity`
+
+
+class Settings(Workers, frozen=True, kw_only=True):
+    """The flags that both have."""
+
+    image: Annotated[
+        str,
+        Flag("image of launcher and workers", scalars.image, metavar="IMAGE", name="work_images"),
+    ] = ""
+    num_worker: int = 2
+    slots_per_worker: Annotated[
+        int, Flag("processes on each worker", scalars.count(1), metavar="N")
+    ] = 1
+
+
+def job(task: Settings, kind: Kind, suffix: str, prefix: str) -> Manifest:
+    """An MPIJob. The launcher decides; workers hold the cards and are removed when it has ended."""
+    roles = {"Launcher": 1, "Worker": task.num_worker}
+    # The launcher of mpi-operator is a batch Job, whose pods end in five random characters.
+    name = _kubeflow.name(prefix, task, suffix, roles | {"Launcher-xxxxx": 1})
+    ssh = kind == MPIJOB_V2BETA1
+    launcher = pod_template(
+        task,
+        kind,
+        name,
+        "mpi-launcher",
+        launch(task),
+        labels={"mpi-role": "Launcher"},
+        cards=False,
+    )
+    worker = pod_template(
+        task,
+        kind,
+        name,
+        "mpi-worker",
+        _SSHD if ssh else _SLEEP,
+        labels={"mpi-role": "Worker"},
+    )
+    policy = _kubeflow.run_policy(task, roles, clean="Running")
+    spec = MPIJobSpec(
+        # mpi-operator hands backoffLimit to the launcher's batch Job: there it counts retries.
+        run_policy=msgspec.structs.replace(policy, backoff_limit=task.max_retry) if ssh else policy,
+        slots_per_worker=task.slots_per_worker,
+        mpi_replica_specs={
+            "Launcher": ReplicaSpec(replicas=1, restart_policy="Never", template=launcher),
+            "Worker": ReplicaSpec(
+                replicas=task.num_worker, restart_policy="Never", template=worker
+            ),
+        },
+    )
+    return _kubeflow.manifest(task, kind, name, spec)
+
+
+def launch(task: Settings) -> list[str]:
+    """The launcher's command: mpirun with the platform's flags, each rank a `bash -c` of its own.
+
+    A command that starts with mpirun, mpiexec or horovodrun is run as it is.
+    """
+    if _OWN_STARTER.match(task.command):
+        return bash(task.command)
+    flags = "--allow-run-as-root -bind-to none -map-by slot -x LD_LIBRARY_PATH -x PATH"
+    transport = "-mca pml ob1 -mca btl ^openib"
+    forwarded = [word for name, _ in task.env for word in ("-x", name)]
+    return [
+        "mpirun",
+        *("-np", str(task.num_worker * task.slots_per_worker)),
+        *shlex.split(flags),
+        *forwarded,
+        *shlex.split(transport),
+        *bash(task.command),
+    ]

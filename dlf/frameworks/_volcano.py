@@ -1,0 +1,82 @@
+"""What Volcano Jobs share: gangs, the plugins that let pods find each other, fail-fast."""
+
+from collections.abc import Mapping, Sequence
+
+from dlf.frameworks._pod import job_metadata
+from dlf.manifest.kinds import Kind
+from dlf.manifest.manifest import Manifest
+from dlf.manifest.names import job_name
+from dlf.manifest.pods import PodTemplate
+from dlf.manifest.volcano import LifecyclePolicy, Task, VolcanoJobSpec
+from dlf.task.options import Task as Settings
+
+# Peers are looked up before they are ready, so their names must resolve before that too.
+_PLUGINS: Mapping[str, list[str]] = {
+    "env": [],
+    "svc": ["--publish-not-ready-addresses=true"],
+    "ssh": [],
+}
+
+# With maxRetry 1 the first failure ends the job as Failed: the peers are stopped, and the failed
+# pod is kept with its log. Each further attempt starts all pods anew.
+_POLICIES = [
+    LifecyclePolicy(event="PodFailed", action="RestartJob"),
+    LifecyclePolicy(event="PodEvicted", action="RestartJob"),
+]
+
+
+def name(prefix: str, task: Settings, suffix: str, roles: Mapping[str, int]) -> str:
+    """The job's name, short enough for its pods' host names `<job>-<task>-<index>`."""
+    longest = max((f"-{role}-{count - 1}" for role, count in roles.items()), key=len)
+    return job_name(prefix, task.pipeline_name, suffix, longest)
+
+
+def host(job: str, role: str) -> str:
+    """The address of pod 0 of a role, by the svc plugin's headless Service."""
+    return f"{job}-{role}-0.{job}"
+
+
+def manifest(
+    task: Settings,
+    kind: Kind,
+    job: str,
+    tasks: Sequence[tuple[str, int, PodTemplate]],
+    *,
+    policies: Mapping[str, list[LifecyclePolicy]] | None = None,
+) -> Manifest:
+    """The custom resource.
+
+    Args:
+        task: the settings.
+        kind: Volcano's Job.
+        job: its name.
+        tasks: name, replicas and pod template of each task, in the order of ranks.
+        policies: further policies of a task, by its name.
+    """
+    attempts = task.max_retry + 1
+    spec = VolcanoJobSpec(
+        min_available=sum(replicas for _, replicas, _ in tasks),
+        max_retry=attempts,
+        queue=task.queue or "default",
+        scheduler_name="volcano",
+        plugins=dict(_PLUGINS),
+        policies=_POLICIES,
+        tasks=[
+            Task(
+                name=role,
+                replicas=replicas,
+                min_available=replicas,
+                max_retry=attempts,
+                template=template,
+                policies=(policies or {}).get(role, []),
+            )
+            for role, replicas, template in tasks
+        ],
+        priority_class_name=task.priority_class,
+    )
+    return Manifest(
+        api_version=kind.api_version,
+        kind=kind.name,
+        metadata=job_metadata(task, job),
+        spec=spec,
+    )

@@ -1,0 +1,37 @@
+"""A Volcano Job for torch.distributed: what deepspeed, colossalai and megatron have in common."""
+
+from collections.abc import Mapping
+
+from dlf.frameworks import _volcano
+from dlf.frameworks._pod import pod_template
+from dlf.frameworks._torch import script_env, torchrun_env, with_prelude
+from dlf.manifest.kinds import Kind
+from dlf.manifest.manifest import Manifest
+from dlf.manifest.pods import PodTemplate
+from dlf.task.options import Task
+
+
+def job(task: Task, kind: Kind, suffix: str, prefix: str, roles: Mapping[str, int]) -> Manifest:
+    """A Volcano Job for torch: ranks count through the roles in their order, pod 0 is the master.
+
+    Each pod gets the rendezvous of torch.distributed, and its role as VC_TASK_ROLE.
+    """
+    name = _volcano.name(prefix, task, suffix, roles)
+    nodes = sum(roles.values())
+    master = _volcano.host(name, next(iter(roles)))
+    env = script_env(nodes, master) | torchrun_env(task, nodes, master)
+    tasks: list[tuple[str, int, PodTemplate]] = []
+    first = 0
+    for role, count in roles.items():
+        # The env plugin numbers the pods of each task from 0.
+        prelude = (
+            f'export RANK="${{RANK:-$(({first} + VC_TASK_INDEX))}}";'
+            ' export PET_NODE_RANK="${PET_NODE_RANK:-$RANK}"'
+        )
+        command = with_prelude(prelude, task.command)
+        template = pod_template(
+            task, kind, name, "volcanojob", command, env=env | {"VC_TASK_ROLE": role}
+        )
+        tasks.append((role, count, template))
+        first += count
+    return _volcano.manifest(task, kind, name, tasks)

@@ -1,0 +1,38 @@
+"""colossalai: a Volcano Job of equal workers; worker 0 is the master."""
+
+from typing import Annotated
+
+from dlf.frameworks import _volcano_torch
+from dlf.frameworks.framework import Framework
+from dlf.manifest.kinds import VOLCANO_JOB, Kind
+from dlf.manifest.manifest import Manifest
+from dlf.task import scalars
+from dlf.task.flag import Flag
+from dlf.task.options import Workers
+
+
+class Settings(Workers, frozen=True, kw_only=True):
+    """The flags of colossalai, with the old launcher's defaults."""
+
+    image: Annotated[
+        str,
+        Flag("image of the workers", scalars.image, metavar="IMAGE", name="work_images"),
+    ] = "hpcaitech/colossalai:0.3.0"
+    working_dir: str = "/mnt/admin/pipeline/example/colossalai/"
+    command: str = "bash start.sh"
+    num_worker: int = 2
+
+
+def render(task: Settings, kind: Kind, suffix: str) -> Manifest:
+    """The resource."""
+    return _volcano_torch.job(task, kind, suffix, "colossalai", {"worker": task.num_worker})
+
+
+FRAMEWORK = Framework(
+    name="colossalai",
+    summary="ColossalAI (Volcano Job; worker 0 decides)",
+    settings=Settings,
+    kinds=(VOLCANO_JOB,),
+    render=render,
+    lead="worker",
+)

@@ -1,0 +1,22 @@
+"""deepspeed: a Volcano Job of equal workers; worker 0 is the master."""
+
+from dlf.frameworks import _volcano_torch
+from dlf.frameworks.framework import Framework
+from dlf.manifest.kinds import VOLCANO_JOB, Kind
+from dlf.manifest.manifest import Manifest
+from dlf.task.options import Workers
+
+
+def render(task: Workers, kind: Kind, suffix: str) -> Manifest:
+    """The resource."""
+    return _volcano_torch.job(task, kind, suffix, "deepspeed", {"worker": task.num_worker})
+
+
+FRAMEWORK = Framework(
+    name="deepspeed",
+    summary="DeepSpeed (Volcano Job; worker 0 decides)",
+    settings=Workers,
+    kinds=(VOLCANO_JOB,),
+    render=render,
+    lead="worker",
+)

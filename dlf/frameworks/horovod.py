@@ -1,0 +1,27 @@
+"""horovod: an MPIJob whose ranks are Horovod processes."""
+
+from dlf.frameworks import _mpi
+from dlf.frameworks.framework import Framework
+from dlf.manifest.kinds import Kind
+from dlf.manifest.manifest import Manifest
+
+
+class Settings(_mpi.Settings, frozen=True, kw_only=True):
+    """The flags of horovod, with the old launcher's defaults."""
+
+    image: str = "ccr.ccs.tencentyun.com/cube-studio/horovod:20210401"
+    working_dir: str = "/mnt/admin"
+
+
+def render(task: Settings, kind: Kind, suffix: str) -> Manifest:
+    """The resource."""
+    return _mpi.job(task, kind, suffix, "horovod")
+
+
+FRAMEWORK = Framework(
+    name="horovod",
+    summary="Horovod (Kubeflow MPIJob)",
+    settings=Settings,
+    kinds=_mpi.KINDS,
+    render=render,
+)

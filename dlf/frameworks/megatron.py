@@ -1,0 +1,66 @@
+"""megatron: a Volcano Job with the roles of `--cluster`."""
+
+import re
+from typing import Annotated
+
+from dlf.frameworks import _volcano_torch
+from dlf.frameworks.framework import Framework
+from dlf.manifest.kinds import VOLCANO_JOB, Kind
+from dlf.manifest.manifest import Manifest
+from dlf.task import scalars
+from dlf.task.flag import Flag
+from dlf.task.options import Task
+
+_ROLE = re.compile(r"([a-z]([-a-z0-9]{0,18}[a-z0-9])?)\s*[=:]\s*([0-9]+)")
+
+
+def cluster(text: str) -> tuple[tuple[str, int], ...]:
+    """Roles and their replicas: `role=n` or `role:n`, one a line or separated by `,` or `;`.
+
+    Raises:
+        ValueError: for another form, a role named twice, and a role without replicas.
+    """
+    replicas = scalars.count(1)
+    roles: dict[str, int] = {}
+    for entry in filter(None, (part.strip() for part in re.split(r"[,;\n]", text))):
+        form = _ROLE.fullmatch(entry)
+        if not form:
+            raise ValueError(
+                f"{entry!r}: write role=n, such as worker=3, a role of at most 20 of a-z0-9-"
+            )
+        if form[1] in roles:
+            raise ValueError(f"{entry!r}: the role is there twice; write each role once")
+        try:
+            roles[form[1]] = replicas(form[3])
+        except ValueError as error:
+            raise ValueError(f"{entry!r}: {error}") from None
+    if not roles:
+        raise ValueError("write role=n, such as worker=3")
+    return tuple(roles.items())
+
+
+class Settings(Task, frozen=True, kw_only=True):
+    """The flags of megatron."""
+
+    cluster: Annotated[
+        tuple[tuple[str, int], ...],
+        Flag(
+            "roles, `role=n` one a line or separated by commas; the first is rank 0",
+            cluster,
+            metavar="ROLES",
+        ),
+    ] = (("worker", 3),)
+
+
+def render(task: Settings, kind: Kind, suffix: str) -> Manifest:
+    """The resource: one Volcano task a role."""
+    return _volcano_torch.job(task, kind, suffix, "megatron", dict(task.cluster))
+
+
+FRAMEWORK = Framework(
+    name="megatron",
+    summary="Megatron-LM (Volcano Job with roles)",
+    settings=Settings,
+    kinds=(VOLCANO_JOB,),
+    render=render,
+)

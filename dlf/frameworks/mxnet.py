@@ -1,0 +1,87 @@
+"""mxnet: scheduler, servers and workers of ps-lite, as a Kubeflow MXJob or as a Volcano Job.
+
+training-operator 1.9 removed MXJob, so a cluster may serve only Volcano.
+"""
+
+from typing import Annotated
+
+from dlf.frameworks import _kubeflow, _volcano
+from dlf.frameworks._kubeflow import bash
+from dlf.frameworks._pod import pod_template
+from dlf.frameworks._torch import with_prelude
+from dlf.frameworks.framework import Framework
+from dlf.manifest.kinds import MXJOB, VOLCANO_JOB, Kind
+from dlf.manifest.kubeflow import MXJobSpec
+from dlf.manifest.manifest import Manifest
+from dlf.manifest.volcano import LifecyclePolicy
+from dlf.task import scalars
+from dlf.task.flag import Flag
+from dlf.task.options import Workers
+
+_PORT = 9091  # training-operator's default port of an MXJob
+_WORKER_ID = 'export DMLC_WORKER_ID="${DMLC_WORKER_ID:-$VC_TASK_INDEX}"'
+
+
+class Settings(Workers, frozen=True, kw_only=True):
+    """The flags of mxnet."""
+
+    num_ps: Annotated[int, Flag("servers", scalars.count(0), metavar="N")] = 0
+
+
+def render(task: Settings, kind: Kind, suffix: str) -> Manifest:
+    """The resource: all roles run the same image and command; ps-lite tells them apart."""
+    roles = _kubeflow.present({"Scheduler": 1, "Server": task.num_ps, "Worker": task.num_worker})
+    if kind == VOLCANO_JOB:
+        return _on_volcano(task, kind, suffix, {role.lower(): n for role, n in roles.items()})
+    name = _kubeflow.name("mxjob", task, suffix, roles)
+    template = pod_template(task, kind, name, "mxnet", bash(task.command))
+    spec = MXJobSpec(
+        run_policy=_kubeflow.run_policy(task, roles),
+        job_mode="MXTrain",
+        mx_replica_specs={
+            role: _kubeflow.replica(task, count, template) for role, count in roles.items()
+        },
+    )
+    return _kubeflow.manifest(task, kind, name, spec)
+
+
+def _on_volcano(task: Settings, kind: Kind, suffix: str, roles: dict[str, int]) -> Manifest:
+    """The same roles, with the DMLC_* variables that training-operator would set.
+
+    The job is complete when all workers are: servers and scheduler may outlive them.
+    """
+    name = _volcano.name("mxjob", task, suffix, roles)
+    env = {
+        "DMLC_PS_ROOT_URI": _volcano.host(name, "scheduler"),
+        "DMLC_PS_ROOT_PORT": str(_PORT),
+        "DMLC_NUM_SERVER": str(task.num_ps),
+        "DMLC_NUM_WORKER": str(task.num_worker),
+        "DMLC_USE_KUBERNETES": "1",
+    }
+    commands = {"worker": with_prelude(_WORKER_ID, task.command)}
+    tasks = [
+        (
+            role,
+            count,
+            pod_template(
+                task,
+                kind,
+                name,
+                "mxnet",
+                commands.get(role, bash(task.command)),
+                env=env | {"DMLC_ROLE": role},
+            ),
+        )
+        for role, count in roles.items()
+    ]
+    done = LifecyclePolicy(event="TaskCompleted", action="CompleteJob")
+    return _volcano.manifest(task, kind, name, tasks, policies={"worker": [done]})
+
+
+FRAMEWORK = Framework(
+    name="mxnet",
+    summary="MXNet (Kubeflow MXJob, or a Volcano Job where that is not served)",
+    settings=Settings,
+    kinds=(MXJOB, VOLCANO_JOB),
+    render=render,
+)

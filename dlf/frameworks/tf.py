@@ -1,0 +1,35 @@
+"""tf: a Kubeflow TFJob of workers, for tf.distribute's multi-worker strategies."""
+
+from dlf.frameworks import _kubeflow
+from dlf.frameworks._pod import pod_template
+from dlf.frameworks.framework import Framework
+from dlf.manifest.kinds import TFJOB, Kind
+from dlf.manifest.kubeflow import TFJobSpec
+from dlf.manifest.manifest import Manifest
+from dlf.task.options import Workers
+
+
+def render(task: Workers, kind: Kind, suffix: str) -> Manifest:
+    """The resource.
+
+    With successPolicy AllWorkers the job is finished when all workers are; the operator's default
+    is worker 0. The operator gives no TF_CONFIG to a job of one worker.
+    """
+    roles = {"Worker": task.num_worker}
+    name = _kubeflow.name("tfjob", task, suffix, roles)
+    template = pod_template(task, kind, name, "tensorflow", _kubeflow.bash(task.command))
+    spec = TFJobSpec(
+        run_policy=_kubeflow.run_policy(task, roles),
+        success_policy="AllWorkers",
+        tf_replica_specs={"Worker": _kubeflow.replica(task, task.num_worker, template)},
+    )
+    return _kubeflow.manifest(task, kind, name, spec)
+
+
+FRAMEWORK = Framework(
+    name="tf",
+    summary="TensorFlow (Kubeflow TFJob)",
+    settings=Workers,
+    kinds=(TFJOB,),
+    render=render,
+)
