@@ -1,0 +1,71 @@
+"""Who we are, for each request anew: tokens rotate while a job runs for days."""
+
+import asyncio
+import base64
+import ssl
+
+from dlf.errors import UsageError
+from dlf.kube.config import Anonymous, Basic, ClusterConfig, Plugin, Token, TokenFile
+from dlf.kube.plugin import Status, run_plugin
+from dlf.kube.tls import load_client_certificate
+
+
+class Credentials:
+    """The Authorization header of each request, and a plugin's client certificate.
+
+    Args:
+        config: of the cluster.
+        tls: where a client certificate from a plugin is loaded.
+    """
+
+    def __init__(self, config: ClusterConfig, tls: ssl.SSLContext) -> None:
+        self._config = config
+        self._tls = tls
+        self._one_at_a_time = asyncio.Lock()
+        self._status: Status | None = None
+
+    async def headers(self) -> dict[str, str]:
+        """The header to send now, or none.
+
+        A token file is read each time: that costs nothing beside a request, and is never stale.
+
+        Raises:
+            UsageError: the token file cannot be read, or the plugin gives nothing.
+        """
+        match self._config.credential:
+            case Anonymous():
+                return {}
+            case Token(token):
+                return _bearer(token)
+            case TokenFile(path):
+                try:
+                    return _bearer(path.read_text(encoding="ascii").strip())
+                except (OSError, ValueError) as error:
+                    raise UsageError(f"token file {path}: {error}") from error
+            case Basic(username, password):
+                pair = base64.b64encode(f"{username}:{password}".encode()).decode()
+                return {"Authorization": f"Basic {pair}"}
+            case Plugin() as plugin:
+                return _bearer((await self._ask(plugin)).token)
+
+    def refused(self, headers: dict[str, str]) -> None:
+        """The server answered 401 to these headers: do not use the plugin's answer again."""
+        if self._status and _bearer(self._status.token) == headers:
+            self._status = None
+
+    async def _ask(self, plugin: Plugin) -> Status:
+        async with self._one_at_a_time:
+            if self._status is None or self._status.expired():
+                self._status = await run_plugin(plugin)
+                if self._status.client_certificate_data:
+                    load_client_certificate(
+                        self._tls,
+                        self._status.client_certificate_data.encode(),
+                        self._status.client_key_data.encode(),
+                        f"credential plugin {plugin.command[0]}",
+                    )
+            return self._status
+
+
+def _bearer(token: str) -> dict[str, str]:
+    return {"Authorization": f"Bearer {token}"} if token else {}

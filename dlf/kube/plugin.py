@@ -1,0 +1,104 @@
+"""Credential plugins: run the command of the kubeconfig, read the ExecCredential that it prints.
+
+Type: https://kubernetes.io/docs/reference/config-api/client-authentication.v1/
+"""
+
+import asyncio
+import datetime
+
+import msgspec
+
+from dlf.errors import UsageError
+from dlf.kube.config import Plugin
+from dlf.manifest.observed import Observed
+
+PATIENCE = 60.0
+"""Seconds a plugin may take; those that ask a cloud need a few."""
+
+
+class Status(Observed):
+    """ExecCredentialStatus."""
+
+    expiration_timestamp: datetime.datetime | None = None
+    token: str = ""
+    client_certificate_data: str = ""
+    client_key_data: str = ""
+
+    def expired(self) -> bool:
+        """Whether the plugin has to be asked again. Without a time it is good until a 401."""
+        expires = self.expiration_timestamp
+        if expires is None:
+            return False
+        if expires.tzinfo is None:
+            expires = expires.replace(tzinfo=datetime.UTC)
+        return expires <= datetime.datetime.now(datetime.UTC)
+
+
+class _Answer(Observed):
+    kind: str = ""
+    api_version: str = ""
+    status: Status | None = None
+
+
+async def run_plugin(plugin: Plugin) -> Status:
+    """Ask the plugin for a credential.
+
+    Raises:
+        UsageError: it is missing, fails, takes longer than `PATIENCE` or prints something else.
+    """
+    name = plugin.command[0]
+    spec: dict[str, object] = {"interactive": False}
+    if plugin.cluster:
+        spec["cluster"] = plugin.cluster
+    request = {"apiVersion": plugin.api_version, "kind": "ExecCredential", "spec": spec}
+    env = {**plugin.env, "KUBERNETES_EXEC_INFO": msgspec.json.encode(request).decode()}
+    try:
+        code, output, complaint = await _run(plugin.command, env)
+    except FileNotFoundError as error:
+        hint = plugin.install_hint or "install it, or fix `exec` in the kubeconfig"
+        raise UsageError(f"credential plugin `{name}` is not there", hint) from error
+    except TimeoutError as error:
+        raise UsageError(f"credential plugin `{name}` took over {PATIENCE:.0f} s") from error
+    except OSError as error:
+        raise UsageError(f"credential plugin `{name}` does not start: {error}") from error
+    if code:
+        words = complaint.decode(errors="replace").strip() or "it says nothing"
+        raise UsageError(f"credential plugin `{name}` failed with exit code {code}: {words}")
+    return _status(plugin, output)
+
+
+async def _run(command: list[str], env: dict[str, str]) -> tuple[int, bytes, bytes]:
+    process = await asyncio.create_subprocess_exec(
+        *command,
+        env=env,
+        stdin=asyncio.subprocess.DEVNULL,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+    )
+    try:
+        async with asyncio.timeout(PATIENCE):
+            output, complaint = await process.communicate()
+    finally:
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
+    return process.returncode or 0, output, complaint
+
+
+def _status(plugin: Plugin, output: bytes) -> Status:
+    name = plugin.command[0]
+    try:
+        answer = msgspec.json.decode(output, type=_Answer)
+    except msgspec.DecodeError as error:
+        raise UsageError(f"credential plugin `{name}` prints no ExecCredential: {error}") from error
+    if answer.kind != "ExecCredential" or answer.api_version != plugin.api_version:
+        raise UsageError(
+            f"credential plugin `{name}` prints {answer.api_version or 'no apiVersion'} "
+            f"{answer.kind or 'no kind'}, not {plugin.api_version} ExecCredential"
+        )
+    status = answer.status or Status()
+    if bool(status.client_certificate_data) != bool(status.client_key_data):
+        raise UsageError(f"credential plugin `{name}` gives half of a client certificate")
+    if not status.token and not status.client_certificate_data:
+        raise UsageError(f"credential plugin `{name}` gives neither token nor client certificate")
+    return status
