@@ -8,12 +8,13 @@ where frameworks use rings and trees; for a handful of parameters it is the simp
 
 from __future__ import annotations
 
+import os
 import socket
 import struct
 import time
 from collections.abc import Sequence
-from typing import Self
 
+PATIENCE_SECONDS = 600.0  # how long the other pods of a job may take to start
 _HELLO = struct.Struct("!4sII")  # magic, world size, rank
 _MAGIC = b"RANK"
 _HELLO_SECONDS = 5.0
@@ -32,8 +33,13 @@ class ProcessGroup:
 
     @classmethod
     def join(
-        cls, address: str, port: int, rank: int, world_size: int, patience: float = 600.0
-    ) -> Self:
+        cls,
+        address: str,
+        port: int,
+        rank: int,
+        world_size: int,
+        patience: float = PATIENCE_SECONDS,
+    ) -> ProcessGroup:
         """Wait until all ranks are connected, at most `patience` seconds.
 
         The pods of a job start in any order: until the master is up its name may not resolve and
@@ -49,6 +55,16 @@ class ProcessGroup:
             peer.settimeout(patience)
             peer.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         return cls(rank, world_size, peers)
+
+    @classmethod
+    def from_environment(cls) -> ProcessGroup:
+        """Join by the variables that torch programs read, as operators and torchrun set them."""
+        return cls.join(
+            os.environ["MASTER_ADDR"],
+            int(os.environ["MASTER_PORT"]),
+            int(os.environ["RANK"]),
+            int(os.environ["WORLD_SIZE"]),
+        )
 
     def all_reduce(self, values: Sequence[float]) -> list[float]:
         """Return the element-wise sum of every rank's values, on every rank."""
@@ -67,7 +83,7 @@ class ProcessGroup:
             _send(peer, values)
         return list(values)
 
-    def __enter__(self) -> Self:
+    def __enter__(self) -> ProcessGroup:
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -10,6 +10,7 @@ import random
 from collections.abc import Sequence
 
 TRUE_PARAMETERS = (2.0, -3.0, 0.5, 1.0)  # three weights and the bias
+EPOCHS = 20
 Sample = tuple[tuple[float, ...], float]
 
 
@@ -39,9 +40,30 @@ def gradient(parameters: Sequence[float], samples: Sequence[Sample]) -> tuple[li
     return total, loss
 
 
-def check_learned(losses: Sequence[float], parameters: Sequence[float]) -> None:
-    """End the process with a message and code 1 unless the training has found the line."""
+def greet(rank: int, world_size: int, samples: int, backend: str) -> None:
+    """Say who this rank is and what it trains with."""
+    print(f"rank {rank} of {world_size}: {samples} samples; {backend}", flush=True)
+
+
+def report(rank: int, epoch: int, loss: float) -> None:
+    """Print the mean loss over all ranks' samples, on rank 0 alone."""
+    if rank == 0:
+        print(f"epoch {epoch + 1:2}/{EPOCHS}  loss {loss:.6f}", flush=True)
+
+
+def finish(
+    rank: int, losses: Sequence[float], parameters: Sequence[float], reference: Sequence[float]
+) -> None:
+    """Print the result, or end with code 1 unless training has worked.
+
+    It has worked when the loss fell, the line was found, and this rank's parameters are, bit for
+    bit, rank 0's, which are the `reference`.
+    """
+    shown = ", ".join(f"{p:.4f}" for p in parameters)
+    if list(parameters) != list(reference):
+        raise SystemExit(f"rank {rank}: parameters {shown} differ from rank 0's")
     if not losses[-1] < 0.01 * losses[0]:
-        raise SystemExit(f"the loss did not fall: {losses[0]:.6f} -> {losses[-1]:.6f}")
+        raise SystemExit(f"rank {rank}: the loss fell only from {losses[0]} to {losses[-1]}")
     if any(abs(p - t) > 0.05 for p, t in zip(parameters, TRUE_PARAMETERS, strict=True)):
-        raise SystemExit(f"trained to {parameters}, expected about {TRUE_PARAMETERS}")
+        raise SystemExit(f"rank {rank}: trained to {shown}, not about {TRUE_PARAMETERS}")
+    print(f"rank {rank}: done, parameters equal rank 0's: {shown}", flush=True)
