@@ -1,0 +1,1 @@
+"""A real Kubernetes cluster for the tests: built from source, private to one process."""
