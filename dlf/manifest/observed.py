@@ -169,9 +169,9 @@ class JobStatus(Observed):
 class Job(Observed):
     """A job of any kind in `dlf.manifest.kinds`."""
 
+    metadata: Meta
     api_version: str = ""
     kind: str = ""
-    metadata: Meta
     spec: JobSpec = JobSpec()
     status: JobStatus | None = None
 

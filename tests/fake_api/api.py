@@ -1,0 +1,184 @@
+"""The API server of the tests: who may ask, what goes wrong, and who answers."""
+
+import asyncio
+import json
+import ssl
+from typing import Any, Self
+
+from fake_api import streams
+from fake_api.faults import Fault, Faults
+from fake_api.http import Dropped, HttpServer, Reply, Request
+from fake_api.logs import Logs
+from fake_api.objects import Objects, review
+from fake_api.resources import RESOURCES, discover
+from fake_api.store import Collection, Object, Refused, Store, Watch, resource
+from fake_api.target import Target, target_of
+
+
+class FakeApi:
+    """An API server on 127.0.0.1; an async context manager.
+
+    Attributes:
+        store: the objects.
+        logs: of the containers.
+        faults: what is still to go wrong; see `fail`.
+        requests: every request so far, oldest first.
+        tokens: the bearer tokens that are accepted; empty when nobody has to say who they are.
+        denied: (verb, resource) pairs that are forbidden: ("create", "tfjobs.kubeflow.org").
+        resources: what is served; take entries away to be an older or emptier cluster.
+        bookmark_seconds: between two bookmarks of a quiet watch.
+        split: how the body of a log is cut into HTTP chunks.
+        server: the sockets; `server.stop()` and `server.start()` are a server that is away.
+    """
+
+    def __init__(self, tls: ssl.SSLContext | None = None) -> None:
+        self.store = Store()
+        self.logs = Logs(self.store.now)
+        self.faults = Faults()
+        self.requests: list[Request] = []
+        self.tokens: set[str] = set()
+        self.denied: set[tuple[str, str]] = set()
+        self.resources = {key: dict(value) for key, value in RESOURCES.items()}
+        self.bookmark_seconds = 60.0
+        self.split: streams.Split = lambda content: [content]
+        self.server = HttpServer(self._handle, tls)
+        self._objects = Objects(self.store)
+
+    async def __aenter__(self) -> Self:
+        await self.server.start()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.server.stop()
+
+    @property
+    def url(self) -> str:
+        return self.server.url
+
+    def collection(self, plural: str, namespace: str) -> Collection:
+        """The collection of a plural, in whichever group has it first."""
+        group = next(group for (group, _), plurals in self.resources.items() if plural in plurals)
+        return Collection(group, plural, namespace)
+
+    def fail(self, **what: Any) -> Fault:
+        """Let something go wrong; the arguments are those of `Fault`."""
+        return self.faults.add(Fault(**what))
+
+    def send_event(self, type_: str, thing: Object, plural: str = "") -> None:
+        """Send an event on every open watch (of a plural) that no change of an object caused."""
+        for watch in self._watches(plural):
+            watch.events.put_nowait({"type": type_, "object": thing})
+
+    def send_bookmark(self, plural: str = "") -> None:
+        """Send a bookmark on every open watch (of a plural)."""
+        for watch in self._watches(plural):
+            watch.events.put_nowait(streams.bookmark(self.store))
+
+    def end_watches(self, plural: str = "") -> None:
+        """End every open watch (of a plural) cleanly."""
+        for watch in self._watches(plural):
+            watch.events.put_nowait(None)
+
+    def expire_watches(self, plural: str = "") -> None:
+        """Forget the history, and say so on every open watch (of a plural)."""
+        self.store.compact()
+        self.send_event("ERROR", status(410, "Expired", "too old resource version"), plural)
+        self.end_watches(plural)
+
+    def expire_pages(self) -> None:
+        """Forget every list that somebody is reading in pages."""
+        self._objects.pages.clear()
+
+    def _watches(self, plural: str) -> list[Watch]:
+        return [w for w in self.store.watches if plural in ("", w.collection.plural)]
+
+    async def _handle(self, request: Request, reply: Reply) -> None:
+        self.requests.append(request)
+        target = target_of(request)
+        verb = target.verb if target else "get"
+        query = "&".join(f"{key}={value}" for key, value in request.query.items())
+        fault = self.faults.take(verb, f"{request.path}?{query}")
+        try:
+            if fault and not fault.done_first:
+                await _happen(fault, reply)
+                return
+            self._authenticate(request)
+            if verb == "watch" and target:
+                self._authorize(target)
+                await streams.watch(request, reply, target, self.store, self.bookmark_seconds)
+            elif verb == "log" and target:
+                self._authorize(target)
+                await streams.log(request, reply, target, self.store, self.logs, self.split)
+            else:
+                code, document = self._answer(request, target)
+                if fault:
+                    await _happen(fault, reply)
+                else:
+                    await _send(reply, code, document)
+        except Refused as no:
+            await _send(reply, no.status, status(no.status, no.reason, str(no), **no.details))
+
+    def _authenticate(self, request: Request) -> None:
+        scheme, _, token = request.headers.get("authorization", "").partition(" ")
+        if self.tokens and (scheme != "Bearer" or token not in self.tokens):
+            raise Refused(401, "Unauthorized", "Unauthorized")
+
+    def _authorize(self, target: Target) -> None:
+        verb = "get" if target.verb == "log" else target.verb
+        plural = "/".join(part for part in (target.collection.plural, target.sub) if part)
+        full = ".".join(part for part in (plural, target.collection.group) if part)
+        if (verb, full) in self.denied:
+            raise Refused(
+                403,
+                "Forbidden",
+                f'{resource(target.collection)} is forbidden: User "system:serviceaccount:'
+                f'ml:launcher" cannot {verb} resource "{plural}" in API group '
+                f'"{target.collection.group}" in the namespace "{target.collection.namespace}"',
+            )
+
+    def _answer(self, request: Request, target: Target | None) -> tuple[int, Object]:
+        if target is None:
+            return 200, discover(self.resources, request.path)
+        key = (target.collection.group, target.version)
+        kind = self.resources.get(key, {}).get(target.collection.plural)
+        if kind is None:
+            raise Refused(404, "NotFound", "the server could not find the requested resource")
+        if kind == "SelfSubjectAccessReview":
+            return review(request, self.denied)
+        self._authorize(target)
+        return self._objects.answer(request, target, kind)
+
+
+async def _happen(fault: Fault, reply: Reply) -> None:
+    if fault.stall:
+        await asyncio.Event().wait()
+    if fault.close:
+        raise Dropped
+    headers = dict(fault.headers or {})
+    if fault.retry_after is not None:
+        headers["Retry-After"] = str(fault.retry_after)
+    if fault.body is None:
+        await _send(reply, fault.status, status(fault.status, "", fault.message), headers)
+    else:
+        await reply.send(fault.status, fault.body, {"Content-Type": "text/plain"} | headers)
+
+
+async def _send(
+    reply: Reply, code: int, document: Object, headers: dict[str, str] | None = None
+) -> None:
+    body = json.dumps(document).encode()
+    await reply.send(code, body, {"Content-Type": "application/json"} | (headers or {}))
+
+
+def status(code: int, reason: str, message: str, **details: Any) -> Object:
+    """metav1.Status of a failure."""
+    return {
+        "kind": "Status",
+        "apiVersion": "v1",
+        "metadata": {},
+        "status": "Failure",
+        "message": message,
+        "reason": reason,
+        "details": details,
+        "code": code,
+    }
