@@ -31,8 +31,9 @@ def replica(task: Task, replicas: int, template: PodTemplate) -> ReplicaSpec:
 def run_policy(task: Task, roles: Mapping[str, int], *, clean: str = "None") -> RunPolicy:
     """Limits and clean-up, where the operators read them.
 
-    backoffLimit counts container restarts, so it only matters with `--max_retry`; without it the
-    platform's number (the size of the job) is kept.
+    The operators fail the job when the restarts of its containers reach backoffLimit, so one more
+    than `--max_retry` is written. Without that flag nothing restarts, and the platform's number
+    (the size of the job) is kept.
     """
     total = sum(roles.values())
     gang = SchedulingPolicy(
@@ -40,7 +41,7 @@ def run_policy(task: Task, roles: Mapping[str, int], *, clean: str = "None") -> 
     )
     return RunPolicy(
         clean_pod_policy=clean,
-        backoff_limit=task.max_retry or total,
+        backoff_limit=task.max_retry + 1 if task.max_retry else total,
         scheduling_policy=gang if task.queue else None,
     )
 

@@ -69,7 +69,10 @@ def job(task: Settings, kind: Kind, suffix: str, prefix: str) -> Manifest:
         run_policy=msgspec.structs.replace(policy, backoff_limit=task.max_retry) if ssh else policy,
         slots_per_worker=task.slots_per_worker,
         mpi_replica_specs={
-            "Launcher": ReplicaSpec(replicas=1, restart_policy="Never", template=launcher),
+            # The batch Job of mpi-operator starts a new pod, and keeps the failed one with its log.
+            "Launcher": ReplicaSpec(replicas=1, restart_policy="Never", template=launcher)
+            if ssh
+            else _kubeflow.replica(task, 1, launcher),
             "Worker": ReplicaSpec(
                 replicas=task.num_worker, restart_policy="Never", template=worker
             ),

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
+from dlf.errors import UsageError
 from dlf.frameworks._volumes import volumes
 from dlf.manifest import pods
 from dlf.manifest.kinds import Kind
@@ -13,7 +14,7 @@ from dlf.task.resources import VENDORS, Amount
 _VOLCANO_WEIGHT, _KUBEFLOW_WEIGHT = 20, 5
 
 
-def job_metadata(task: Task, name: str, namespace: str = "") -> ObjectMeta:
+def job_metadata(task: Task, name: str) -> ObjectMeta:
     """Name, labels and annotations of the custom resource; the platform finds it by the labels."""
     labels, originals = label_values(
         {
@@ -27,7 +28,7 @@ def job_metadata(task: Task, name: str, namespace: str = "") -> ObjectMeta:
         }
     )
     annotations = {"project": task.project} | originals
-    return ObjectMeta(name=name, namespace=namespace, labels=labels, annotations=annotations)
+    return ObjectMeta(name=name, labels=labels, annotations=annotations)
 
 
 def pod_template(
@@ -54,6 +55,9 @@ def pod_template(
         ports: the container's ports.
         labels: more labels of this role's pods.
         cards: whether this role gets the accelerators and RDMA devices.
+
+    Raises:
+        UsageError: when the resource of a vendor's cards is not known.
     """
     volcano = kind.group == "batch.volcano.sh"
     declared, mounts = volumes(task)
@@ -97,11 +101,7 @@ def pod_template(
                     job, kind, _VOLCANO_WEIGHT if volcano else _KUBEFLOW_WEIGHT
                 ),
             ),
-            # Left out where it is the cluster's default: an operator that gang-schedules by
-            # Volcano fills in its own only where the template names none.
-            scheduler_name="volcano"
-            if volcano
-            else task.scheduler.removeprefix("default-scheduler"),
+            scheduler_name="volcano" if volcano else _scheduler(task),
             priority_class_name=task.priority_class,
         ),
     )
@@ -110,6 +110,11 @@ def pod_template(
 def cards_per_pod(task: Platform) -> int:
     """How many processes a pod's cards call for: one per card, one where there is none."""
     return max(task.gpu.count, 1)
+
+
+def _scheduler(task: Platform) -> str:
+    """Nothing for the cluster's default: an operator that gangs fills in its own only then."""
+    return "" if task.scheduler == "default-scheduler" else task.scheduler
 
 
 def _environment(task: Task, env: Mapping[str, str], *, cards: bool) -> list[pods.EnvVar]:
@@ -129,8 +134,7 @@ def _resources(task: Platform, *, cards: bool) -> pods.Resources | None:
     if task.memory:
         amounts["memory"] = task.memory
     if cards and task.gpu.count > 0:
-        card = task.gpu_resource or VENDORS[task.gpu.vendor or "gpu"]
-        amounts[card] = Amount(str(task.gpu.count), str(task.gpu.count))
+        amounts[_card(task)] = Amount(str(task.gpu.count), str(task.gpu.count))
     if cards and _claims_rdma(task):
         amounts[task.rdma_resource] = Amount(str(task.rdma), str(task.rdma))
     if not amounts:
@@ -139,6 +143,18 @@ def _resources(task: Platform, *, cards: bool) -> pods.Resources | None:
         requests={name: each.request for name, each in amounts.items()},
         limits={name: each.limit for name, each in amounts.items()},
     )
+
+
+def _card(task: Platform) -> str:
+    """The resource that a card is claimed as."""
+    vendor = task.gpu.vendor or "gpu"
+    resource = task.gpu_resource or VENDORS.get(vendor)
+    if not resource:
+        raise UsageError(
+            f"KFJ_TASK_RESOURCE_GPU: unknown vendor {vendor!r}",
+            f"write one of {', '.join(VENDORS)}, or name the resource in GPU_RESOURCE_NAME",
+        )
+    return resource
 
 
 def _claims_rdma(task: Platform) -> bool:
@@ -158,7 +174,7 @@ def _node_labels(
 ) -> tuple[dict[str, str], dict[str, tuple[str, ...]]]:
     """Labels with one value, for nodeSelector, and with several, for affinity."""
     wanted = dict(task.node_selector)
-    if cards and task.gpu.model:
+    if cards and task.gpu.count and task.gpu.model:
         wanted["gpu-type"] = (task.gpu.model,)
     single = {key: values[0] for key, values in wanted.items() if len(values) == 1}
     return single, {key: values for key, values in wanted.items() if len(values) > 1}

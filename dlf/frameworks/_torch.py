@@ -3,7 +3,8 @@
 torchrun takes each flag from `PET_<FLAG>`; scripts with their own `init_process_group` read
 MASTER_ADDR, MASTER_PORT, WORLD_SIZE and RANK. training-operator 1.7 and later sets all of these
 in a PyTorchJob, earlier ones only the second set, Volcano neither. Values that are the same in
-every pod are literal; the pod's own rank is known only in the pod, and is set by a prelude.
+every pod are literal; the pod's own rank is known only in the pod, and is set by a prelude, an
+assignment in the shell before the user's command.
 """
 
 from dlf.frameworks._pod import cards_per_pod

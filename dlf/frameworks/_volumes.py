@@ -14,29 +14,29 @@ def volumes(task: Platform) -> tuple[list[pods.Volume], list[pods.VolumeMount]]:
 
     The host's time zone is mounted when the task has volumes, as the platform's users know it.
     Memory is always mounted on /dev/shm: the container runtime's 64 MiB are too few for training.
+    A path is mounted once, as the API server demands: whatever comes first has it.
     """
     declared: list[pods.Volume] = []
     mounts: list[pods.VolumeMount] = []
 
     def add(volume: pods.Volume, mount: pods.VolumeMount) -> None:
-        declared.append(volume)
-        mounts.append(mount)
+        if all(mount.mount_path != other.mount_path for other in mounts):
+            declared.append(volume)
+            mounts.append(mount)
 
     for mount in task.volumes:
         name = _unique(mount.source, declared)
         add(_volume(mount, name), _mount(mount, name, task.creator))
-    sources = {mount.source for mount in task.volumes}
-    paths = {mount.path for mount in task.volumes}
-    if task.volumes and _ZONE not in sources and not {_ZONE, "/etc/localtime"} & paths:
+    named = {mount.source for mount in task.volumes} | {mount.path for mount in task.volumes}
+    if task.volumes and _ZONE not in named:
         add(
             pods.Volume(name="tz-config", host_path=pods.HostPathSource(path=_ZONE)),
             pods.VolumeMount(name="tz-config", mount_path="/etc/localtime"),
         )
-    if _SHARED_MEMORY not in paths:
-        add(
-            pods.Volume(name="dshm", empty_dir=pods.EmptyDirSource(medium="Memory")),
-            pods.VolumeMount(name="dshm", mount_path=_SHARED_MEMORY),
-        )
+    add(
+        pods.Volume(name="dshm", empty_dir=pods.EmptyDirSource(medium="Memory")),
+        pods.VolumeMount(name="dshm", mount_path=_SHARED_MEMORY),
+    )
     return declared, mounts
 
 

@@ -25,7 +25,7 @@ def render(task: Workers, kind: Kind, suffix: str) -> Manifest:
         f"{task.num_worker * local} {local} $MASTER_ADDR $MASTER_PORT $RANK"
         f" {_LOG_DIR} True {_TIMEOUT}"
     )
-    launched = msgspec.structs.replace(task, command=f"{task.command} {arguments}")
+    launched = msgspec.structs.replace(task, command=f"{task.command.rstrip()} {arguments}")
     return pytorch.job(launched, kind, suffix, prefix="mindjob", env={})
 
 

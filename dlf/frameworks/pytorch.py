@@ -1,5 +1,7 @@
 """pytorch: a Kubeflow PyTorchJob of one Master and N-1 Workers."""
 
+import shlex
+
 from dlf.frameworks import _kubeflow
 from dlf.frameworks._pod import pod_template
 from dlf.frameworks._torch import torchrun_env, with_prelude
@@ -8,9 +10,6 @@ from dlf.manifest.kinds import PYTORCHJOB, Kind
 from dlf.manifest.kubeflow import PyTorchJobSpec
 from dlf.manifest.manifest import Manifest
 from dlf.task.options import Workers
-
-# training-operator up to 1.6 sets RANK but not torchrun's PET_NODE_RANK.
-_RANK = 'export PET_NODE_RANK="${PET_NODE_RANK:-$RANK}"'
 
 
 def job(task: Workers, kind: Kind, suffix: str, *, prefix: str, env: dict[str, str]) -> Manifest:
@@ -22,9 +21,8 @@ def job(task: Workers, kind: Kind, suffix: str, *, prefix: str, env: dict[str, s
     roles = _kubeflow.present({"Master": 1, "Worker": task.num_worker - 1})
     name = _kubeflow.name(prefix, task, suffix, roles)
     rendezvous = torchrun_env(task, task.num_worker, f"{name}-master-0")
-    template = pod_template(
-        task, kind, name, "pytorch", with_prelude(_RANK, task.command), env=env | rendezvous
-    )
+    command = with_prelude(_prelude(task, rendezvous), task.command)
+    template = pod_template(task, kind, name, "pytorch", command, env=env | rendezvous)
     spec = PyTorchJobSpec(
         run_policy=_kubeflow.run_policy(task, roles),
         pytorch_replica_specs={
@@ -32,6 +30,20 @@ def job(task: Workers, kind: Kind, suffix: str, *, prefix: str, env: dict[str, s
         },
     )
     return _kubeflow.manifest(task, kind, name, spec)
+
+
+def _prelude(task: Workers, rendezvous: dict[str, str]) -> str:
+    """What training-operator leaves to say.
+
+    Up to 1.6 it sets RANK but not torchrun's PET_NODE_RANK. From 1.7 on it appends a
+    PET_NPROC_PER_NODE of its own, `auto`, to the container's variables, and the last one counts;
+    `auto` is a process per CPU where there is no card.
+    """
+    processes = (rendezvous | dict(task.env))["PET_NPROC_PER_NODE"]
+    return (
+        f"export PET_NPROC_PER_NODE={shlex.quote(processes)}"
+        ' PET_NODE_RANK="${PET_NODE_RANK:-$RANK}"'
+    )
 
 
 def render(task: Workers, kind: Kind, suffix: str) -> Manifest:

@@ -1,6 +1,10 @@
 """A whole resource as it is submitted, and its two printed forms."""
 
+import re
+import sys
+
 import msgspec
+import yaml
 
 from dlf.manifest.kinds import JOB_KINDS, Kind
 from dlf.manifest.kubeflow import KubeflowSpec
@@ -38,4 +42,26 @@ def to_text(manifest: Written, output: str) -> str:
     """
     if output == "json":
         return msgspec.json.format(to_json(manifest), indent=2).decode() + "\n"
-    return msgspec.yaml.encode(manifest).decode()
+    return yaml.dump(
+        msgspec.to_builtins(manifest),
+        Dumper=_Dumper,
+        allow_unicode=True,
+        sort_keys=False,
+        width=sys.maxsize,
+    )
+
+
+class _Dumper(yaml.SafeDumper):
+    """YAML for people and for kubectl: commands as blocks, quotes around what looks a number."""
+
+
+def _text(dumper: yaml.SafeDumper, value: str) -> yaml.ScalarNode:
+    style = "|" if "\n" in value else None
+    return dumper.represent_scalar("tag:yaml.org,2002:str", value, style)
+
+
+# PyYAML writes `08` and `12e4` without quotes, since YAML 1.1 has them as strings; kubectl reads
+# numbers, and a label must not be one.
+_NUMBER = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?|0[box][0-9a-fA-F]+")
+_Dumper.add_representer(str, _text)
+_Dumper.add_implicit_resolver("tag:yaml.org,2002:float", _NUMBER, list("-+.0123456789"))

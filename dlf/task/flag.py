@@ -69,7 +69,12 @@ def settings_of(cls: type[msgspec.Struct]) -> list[Setting]:
         if isinstance(flag, Flag)
     }
     return [
-        Setting(field.name, flags[field.name], field.default)
+        Setting(field.name, flags[field.name], _default(field))
         for field in msgspec.structs.fields(cls)
         if field.name in flags
     ]
+
+
+def _default(field: msgspec.structs.FieldInfo) -> Any:
+    made = field.default_factory
+    return field.default if made is msgspec.NODEFAULT else made()

@@ -198,8 +198,8 @@ class Platform(msgspec.Struct, frozen=True, kw_only=True):
     cpu: Annotated[
         resources.Amount | None,
         Flag(
-            "CPU of each pod: a quantity, or MIN~MAX",
-            resources.amount,
+            "CPU of each pod: a quantity, or MIN~MAX; a type in brackets after it is ignored",
+            resources.cpu,
             "KFJ_TASK_RESOURCE_CPU",
             form="variable",
         ),

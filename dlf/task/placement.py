@@ -2,10 +2,7 @@
 
 import re
 
-_KEY = re.compile(
-    r"([a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?"
-)
-_VALUE = re.compile(r"([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?")
+from dlf.task.syntax import is_label_value, is_qualified_name
 
 
 def node_selector(text: str) -> dict[str, tuple[str, ...]]:
@@ -24,7 +21,7 @@ def node_selector(text: str) -> dict[str, tuple[str, ...]]:
         key, value = (left, right) if equals else (key, left)
         if not key:
             raise ValueError(f"{entry!r} has no key; write key=value, such as train=true")
-        if not _KEY.fullmatch(key) or not _VALUE.fullmatch(value):
+        if not is_qualified_name(key) or not is_label_value(value):
             raise ValueError(f"{entry!r} is no node label; write key=value, such as train=true")
         values = allowed.setdefault(key, [])
         if value not in values:

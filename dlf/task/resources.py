@@ -6,14 +6,21 @@ from decimal import Decimal
 
 import msgspec
 
-_QUANTITY = re.compile(r"([0-9]{1,15}(?:\.[0-9]{1,9})?)(m|k|Ki|M|Mi|G|Gi|T|Ti|P|Pi|E|Ei|)")
+from dlf.task.syntax import is_label_value, is_qualified_name
+
+# k8s.io/apimachinery's resource.Quantity without a sign: a number, then a unit or an exponent.
+_QUANTITY = re.compile(
+    r"([0-9]{1,18}(?:\.[0-9]{0,9})?|\.[0-9]{1,9})(?:([numkMGTPE]|[KMGTPE]i)|[eE]([-+]?[0-9]{1,2}))?"
+)
 _SCALE = {
-    "m": Decimal("0.001"),
-    "": Decimal(1),
+    **{unit: Decimal(1000) ** power for power, unit in enumerate("num", -3)},
     **{unit: Decimal(1000) ** power for power, unit in enumerate("kMGTPE", 1)},
     **{f"{unit}i": Decimal(1024) ** power for power, unit in enumerate("KMGTPE", 1)},
 }
+_STANDARD = {"cpu", "memory", "ephemeral-storage"}
 _BRACKETS = str.maketrans("（）", "()")
+_CARDS = "write a number of cards, such as 2, 1(V100), 1(npu,910B) or -1"
+_TYPE = re.compile(r"\s*\([^()]*\)\s*$")
 
 # The vendor words that the platform writes in brackets, and the resource that each vendor's
 # device plugin offers. GPU_RESOURCE_NAME, when set, names the resource instead.
@@ -40,7 +47,7 @@ class Gpu(msgspec.Struct, frozen=True):
     Attributes:
         count: cards; 0 is none; -1 shares every card of the node and claims none.
         model: upper-case model that the node must carry as `gpu-type`, or "".
-        vendor: a key of VENDORS, or "".
+        vendor: a word in lower case, a key of VENDORS or one that only the platform knows, or "".
     """
 
     count: int = 0
@@ -49,15 +56,22 @@ class Gpu(msgspec.Struct, frozen=True):
 
 
 def amount(text: str) -> Amount:
-    """`4`, `500m`, `8Gi`, `MIN~MAX`; a type in brackets after it is the platform's own affair."""
-    bare = text.translate(_BRACKETS)
-    bare = re.sub(r"\s*\([^()]*\)\s*$", "", bare)
-    low, tilde, high = (part.strip() for part in bare.partition("~"))
+    """`8Gi`, `500m`, or `MIN~MAX`: request MIN, limit MAX."""
+    low, tilde, high = (part.strip() for part in text.partition("~"))
     if not tilde:
         high = low
     if _size(low) > _size(high):
         raise ValueError(f"the request {low} is larger than the limit {high}; write MIN~MAX")
     return Amount(low, high)
+
+
+def cpu(text: str) -> Amount:
+    """An amount, after which the platform allows a type of CPU in brackets: `8(intel)`.
+
+    The type is dropped: which nodes may be used is said by the node selector, and no label of
+    nodes is agreed upon for types of CPU.
+    """
+    return amount(_TYPE.sub("", text.translate(_BRACKETS)))
 
 
 def gpu(text: str) -> Gpu:
@@ -66,18 +80,25 @@ def gpu(text: str) -> Gpu:
     Raises:
         ValueError: for fractions and `memory,core` pairs (virtual GPUs), and for any other form.
     """
-    bare = re.sub(r"\s+", "", text.translate(_BRACKETS))
-    form = re.fullmatch(r"(-?[^()]*?)(?:\(([^(),]*)(?:,([^(),]*))?\))?", bare)
+    bare = text.translate(_BRACKETS).strip()
+    form = re.fullmatch(r"([^()]*)(?:\(([^(),]*)(,[^(),]*)?\))?", bare)
     if not form:
-        raise ValueError("write a number of cards, such as 2, 1(V100), 1(npu,910B) or -1")
-    number, first, second = form[1], form[2] or "", form[3] or ""
-    vendor, model = _vendor_and_model(first, second)
+        raise ValueError(_CARDS)
+    number, first, second = form[1].strip(), (form[2] or "").strip(), form[3]
+    if second is not None:
+        vendor, model = first.lower(), second[1:].strip()
+    elif first.lower() in VENDORS:
+        vendor, model = first.lower(), ""
+    else:
+        vendor, model = "", first
+    if not is_label_value(model):
+        raise ValueError(f"{model!r} cannot be a node's gpu-type label; write a model such as V100")
     return Gpu(_cards(number), model.upper(), vendor)
 
 
 def device_count(text: str) -> int:
     """Whole number of RDMA devices, optionally with a type in brackets: `1`, `1(ib)`."""
-    bare = re.sub(r"\s*\([^()]*\)\s*$", "", text.translate(_BRACKETS)).strip()
+    bare = _TYPE.sub("", text.translate(_BRACKETS)).strip()
     if not re.fullmatch(r"[0-9]{1,6}", bare):
         raise ValueError("write a whole number of devices, such as 0 or 1")
     return int(bare)
@@ -87,35 +108,38 @@ def extra_resources(text: str) -> dict[str, str]:
     """DEFAULT_POD_RESOURCES: a JSON object of resource name to quantity."""
     wanted = 'write a JSON object of quantities, such as {"ephemeral-storage": "10Gi"}'
     try:
-        parsed = json.loads(text)
+        parsed = json.loads(text, parse_int=str, parse_float=str)
     except (ValueError, RecursionError):
         raise ValueError(wanted) from None
     if not isinstance(parsed, dict):
         raise ValueError(wanted)
     quantities = {}
     for name, value in parsed.items():
-        if not isinstance(value, int | str) or isinstance(value, bool):
+        if not isinstance(value, str):
             raise ValueError(wanted)
-        resource_name(name)
-        quantity = str(value).strip()
-        _size(quantity)
-        quantities[name] = quantity
+        _size(value)
+        quantities[resource_name(name)] = value
     return quantities
 
 
 def resource_name(text: str) -> str:
-    """A Kubernetes resource name such as `nvidia.com/gpu`."""
-    part = r"[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?"
-    if not re.fullmatch(rf"([a-z0-9]([-a-z0-9.]{{0,251}}[a-z0-9])?/)?{part}", text):
-        raise ValueError("write a resource name such as nvidia.com/gpu")
+    """A resource that a container can claim: `cpu`, `hugepages-2Mi`, `nvidia.com/gpu`.
+
+    Outside of Kubernetes' own few, a name has a domain.
+    """
+    own = text in _STANDARD or text.startswith("hugepages-")
+    if not is_qualified_name(text) or not (own or "/" in text):
+        raise ValueError(f"{text!r} is no resource; write its full name, such as nvidia.com/gpu")
     return text
 
 
 def _size(quantity: str) -> Decimal:
     form = _QUANTITY.fullmatch(quantity)
     if not form:
-        raise ValueError("write a Kubernetes quantity such as 4, 500m, 8Gi, or MIN~MAX")
-    return Decimal(form[1]) * _SCALE[form[2]]
+        raise ValueError(f"{quantity!r} is no quantity; write one such as 4, 500m, 8G or 8Gi")
+    number, unit, exponent = form.groups()
+    scale = _SCALE[unit] if unit else Decimal(10) ** int(exponent or 0)
+    return Decimal(number) * scale
 
 
 def _cards(number: str) -> int:
@@ -128,16 +152,4 @@ def _cards(number: str) -> int:
             "parts of a card (virtual GPUs) are not supported here; write whole cards, and claim"
             " a vendor's virtual resource by GPU_RESOURCE_NAME or DEFAULT_POD_RESOURCES"
         )
-    raise ValueError("write a number of cards, such as 2, 1(V100), 1(npu,910B) or -1")
-
-
-def _vendor_and_model(first: str, second: str) -> tuple[str, str]:
-    if first.lower() in VENDORS:
-        vendor, model = first.lower(), second
-    elif second:
-        raise ValueError(f"unknown vendor {first!r}; write one of {', '.join(VENDORS)}")
-    else:
-        vendor, model = "", first
-    if model and not re.fullmatch(r"[A-Za-z0-9]([-_.A-Za-z0-9]{0,61}[A-Za-z0-9])?", model):
-        raise ValueError(f"{model!r} cannot be a node's gpu-type label; write a model such as V100")
-    return vendor, model
+    raise ValueError(_CARDS)

@@ -4,6 +4,8 @@ import re
 from collections.abc import Callable
 from datetime import timedelta
 
+from dlf.task.syntax import is_label, is_subdomain
+
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 _DIGITS = 9  # more digits than any count here can need, and few enough for every integer type
 
@@ -72,14 +74,14 @@ def image(value: str) -> str:
 
 def dns_label(value: str) -> str:
     """An RFC 1123 label, the form of a namespace's name."""
-    if not re.fullmatch(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?", value):
+    if not is_label(value):
         raise ValueError("write lower-case letters, digits and -, at most 63")
     return value
 
 
 def object_name(value: str) -> str:
     """An RFC 1123 subdomain, the form of most objects' names."""
-    if not re.fullmatch(r"[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?", value):
+    if not is_subdomain(value):
         raise ValueError("write lower-case letters, digits, - and .")
     return value
 
@@ -90,9 +92,9 @@ def object_names(value: str) -> tuple[str, ...]:
 
 
 def path_segment(value: str) -> str:
-    """A user name that is also the last part of a path: no `/`, not `.` or `..`."""
-    if "/" in text(value) or value in {".", ".."}:
-        raise ValueError("write a name without /")
+    """A user name that is also the last part of a mount path: no `/` or `:`, not `.` or `..`."""
+    if re.search("[/:]", text(value)) or value in {".", ".."}:
+        raise ValueError("write a name without / and :")
     return value
 
 
@@ -101,10 +103,10 @@ def names(text: str) -> tuple[str, ...]:
     return tuple(entry for entry in (part.strip() for part in text.split(",")) if entry)
 
 
-def assignment(text: str) -> tuple[str, str]:
+def assignment(given: str) -> tuple[str, str]:
     """`NAME=VALUE`, the form of `--env`; the name as a container's environment takes it."""
-    name, equals, value = text.partition("=")
-    if not equals or not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_.-]*", name) or "\0" in value:
+    name, equals, value = text(given).partition("=")
+    if not equals or not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_.-]*", name):
         raise ValueError("write NAME=VALUE, the name of letters, digits and _")
     return name, value
 

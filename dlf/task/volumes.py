@@ -5,13 +5,15 @@ from typing import Literal
 
 import msgspec
 
+from dlf.task.scalars import text as any_text
+from dlf.task.syntax import is_subdomain
+
 Source = Literal["pvc", "pvc-share", "nfs", "hostpath", "configmap", "secret", "memory"]
 
 _ENTRY = re.compile(r"([^()]*)\(([^()]*)\)\s*:\s*(.*)", re.DOTALL)
 _FORM = (
     "write SOURCE(kind):/path with kind pvc, pvc-share, nfs, hostpath, configmap, secret or memory"
 )
-_OBJECT = re.compile(r"[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?")
 _SIZE = re.compile(r"([0-9]{1,9})(?:[gG]i?)?")
 
 
@@ -29,14 +31,14 @@ class Mount(msgspec.Struct, frozen=True):
     path: str
 
 
-def mounts(text: str) -> tuple[Mount, ...]:
+def mounts(value: str) -> tuple[Mount, ...]:
     """The mounts in the order written; a source or path seen before is skipped.
 
     Raises:
         ValueError: naming the entry, for an unknown form or kind and an unusable source or path.
     """
     found: list[Mount] = []
-    for entry in filter(None, (part.strip() for part in re.split(r"[,;\n]", text))):
+    for entry in filter(None, (part.strip() for part in re.split(r"[,;\n]", any_text(value)))):
         mount = _mount(entry)
         if all(mount.source != other.source and mount.path != other.path for other in found):
             found.append(mount)
@@ -48,7 +50,7 @@ def _mount(entry: str) -> Mount:
     if not form:
         raise ValueError(f"{entry!r}: {_FORM}")
     source, word, path = (part.strip() for part in form.groups())
-    if not path.startswith("/") or ":" in path or "\0" in path:
+    if not path.startswith("/") or ":" in path:
         raise ValueError(f"{entry!r}: the mount path {path!r} must start with / and have no colon")
     kind, source = _source(entry, source, word)
     return Mount(kind, source, path.rstrip("/") or "/")
@@ -62,12 +64,12 @@ def _source(entry: str, source: str, word: str) -> tuple[Source, str]:
         case "pvc-share" | "storage":
             kind = "pvc-share"
         case "nfs":
-            server, slash, path = source.partition("/")
-            if not re.fullmatch(r"[A-Za-z0-9.:\[\]-]+", server) or not slash or "\0" in path:
+            server, slash, _ = source.partition("/")
+            if not re.fullmatch(r"[A-Za-z0-9.:\[\]-]+", server) or not slash:
                 raise ValueError(f"{entry!r}: write SERVER/PATH(nfs):/path")
             return "nfs", source
         case "hostpath":
-            if not source.startswith("/") or ".." in source.split("/") or "\0" in source:
+            if not source.startswith("/") or ".." in source.split("/"):
                 raise ValueError(f"{entry!r}: write /absolute/path(hostpath):/path, without ..")
             return "hostpath", source
         case "memory":
@@ -77,6 +79,6 @@ def _source(entry: str, source: str, word: str) -> tuple[Source, str]:
             return "memory", f"{int(size[1])}Gi"
         case _:
             raise ValueError(f"{entry!r}: unknown kind {word!r}; {_FORM}")
-    if not _OBJECT.fullmatch(source):
+    if not is_subdomain(source):
         raise ValueError(f"{entry!r}: {source!r} cannot be the name of a {kind}")
     return kind, source
