@@ -5,6 +5,7 @@ from typing import Any
 
 import msgspec
 
+from dlf.errors import UsageError
 from dlf.manifest.kinds import Kind
 from dlf.manifest.manifest import Manifest
 from dlf.task.options import Task
@@ -28,3 +29,19 @@ class Framework(msgspec.Struct, frozen=True, kw_only=True):
     kinds: tuple[Kind, ...]
     render: Callable[[Any, Kind, str], Manifest]
     lead: str = ""
+
+
+_GROUPS = {"kubeflow": "kubeflow.org", "volcano": "batch.volcano.sh"}
+
+
+def candidates(framework: Framework, backend: str) -> tuple[Kind, ...]:
+    """The kinds that `--backend` allows, the preferred one first.
+
+    Raises:
+        UsageError: it allows none.
+    """
+    group = _GROUPS.get(backend)
+    kinds = tuple(kind for kind in framework.kinds if group in {None, kind.group})
+    if not kinds:
+        raise UsageError(f"--backend={backend!r}: {framework.name} has no such form; write auto")
+    return kinds

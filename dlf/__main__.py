@@ -1,0 +1,112 @@
+"""The process edge: argv, environment, streams and signals in, an exit code out.
+
+The only place that exits. A second SIGINT or SIGTERM ends the process at once, without clean-up.
+"""
+
+import contextlib
+import os
+import sys
+from collections.abc import Coroutine
+from typing import Any, NoReturn
+
+from dlf.cli import main
+from dlf.edge import Edge
+from dlf.errors import DlfError, ExitCode, Interrupted
+
+_WIDEST = 100  # columns: longer lines are hard to read
+
+
+def run() -> NoReturn:
+    """Run dlf as this process."""
+    code = _guarded(sys.argv)
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # The reader has gone; keep the interpreter from complaining about it at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    sys.exit(code)
+
+
+def _guarded(argv: list[str]) -> ExitCode:
+    try:
+        return main(argv, _edge())
+    except DlfError as error:
+        _say(error.message + (f"; {error.hint}" if error.hint else ""))
+        return error.exit_code
+    except BrokenPipeError:
+        return ExitCode.SUCCEEDED
+    except KeyboardInterrupt:
+        return ExitCode.SIGINT
+    except Exception:
+        import traceback
+
+        traceback.print_exc()
+        _say("this is a bug in dlf; please report it with the lines above")
+        return ExitCode.BUG
+
+
+def _edge() -> Edge:
+    return Edge(
+        env=os.environ,
+        out=sys.stdout.write,
+        say=_say,
+        stdout=sys.stdout.fileno(),
+        terminal=sys.stdout.isatty(),
+        width=_width(),
+        drive=_drive,
+        token=lambda digits: os.urandom((digits + 1) // 2).hex()[:digits],
+    )
+
+
+def _say(line: str) -> None:
+    """One line to stderr, whatever was in it; nothing when stderr is gone."""
+    with contextlib.suppress(OSError, ValueError):
+        sys.stderr.write(f"dlf: {' '.join(line.splitlines())}\n")
+        sys.stderr.flush()
+
+
+def _width() -> int:
+    try:
+        return min(os.get_terminal_size(sys.stdout.fileno()).columns, _WIDEST)
+    except OSError:
+        return 80
+
+
+def _drive(work: Coroutine[Any, Any, Any]) -> Any:
+    """Run to the end; the first signal cancels the work, so that it can clean up.
+
+    Raises:
+        Interrupted: the work was cancelled by a signal.
+    """
+    import asyncio
+    import signal
+
+    stopped: list[ExitCode] = []
+
+    async def guarded() -> Any:
+        loop, task = asyncio.get_running_loop(), asyncio.ensure_future(work)
+
+        def stop(code: ExitCode) -> None:
+            if stopped:
+                os._exit(code)
+            stopped.append(code)
+            _say(f"{code.name} received; stopping (once more to stop at once)")
+            task.cancel()
+
+        for number, code in (
+            (signal.SIGINT, ExitCode.SIGINT),
+            (signal.SIGTERM, ExitCode.SIGTERM),
+        ):
+            loop.add_signal_handler(number, stop, code)
+        try:
+            return await task
+        except asyncio.CancelledError:
+            if stopped:
+                raise Interrupted(stopped[0]) from None
+            raise
+
+    return asyncio.run(guarded())
+
+
+if __name__ == "__main__":
+    run()

@@ -1,0 +1,78 @@
+"""The command tree: the first word decides who parses the rest.
+
+Imports are local to the commands: `version`, `--help` and complaints must not load what they do
+not use.
+"""
+
+import difflib
+from collections.abc import Callable, Mapping, Sequence
+
+from dlf.edge import Edge
+from dlf.errors import ExitCode, UsageError
+
+_HELP = {"-h", "--help"}
+
+
+def _version(argv: Sequence[str], edge: Edge) -> ExitCode:
+    from dlf.commands import version
+
+    return version.run(argv, edge)
+
+
+COMMANDS: dict[str, tuple[str, Callable[[Sequence[str], Edge], ExitCode]]] = {
+    "version": ("say what this dlf is made of", _version),
+}
+"""What is not a framework: name to one line of help, and what runs it."""
+
+
+def main(words: Sequence[str], edge: Edge) -> ExitCode:
+    """Run the command.
+
+    Args:
+        words: the command line, the program's name first.
+        edge: the process.
+
+    Raises:
+        DlfError: told by the caller.
+    """
+    command, *rest = _as_launcher(words, edge.env) or ["--help"]
+    if command in _HELP or command == "help":
+        return _help(rest, edge)
+    if command in COMMANDS or command == "--version":
+        return COMMANDS[command.lstrip("-")][1](rest, edge)
+    from dlf.commands import train
+    from dlf.frameworks import BY_NAME
+
+    if command not in BY_NAME:
+        close = difflib.get_close_matches(command, [*BY_NAME, *COMMANDS], n=1)
+        hint = f"did you mean `{close[0]}`?" if close else "see `dlf --help`"
+        raise UsageError(f"unknown command {command!r}", hint)
+    if _HELP & set(rest):
+        return _help([command], edge)
+    return train.run(BY_NAME[command], rest, edge)
+
+
+def _help(words: Sequence[str], edge: Edge) -> ExitCode:
+    from dlf import usage
+
+    edge.out(usage.text(words, {name: line for name, (line, _) in COMMANDS.items()}, edge.width))
+    return ExitCode.SUCCEEDED
+
+
+def _as_launcher(words: Sequence[str], env: Mapping[str, str]) -> list[str]:
+    """The command, also of `python3 launcher-<framework>.py ...` as old templates call it."""
+    program, *rest = words
+    if program.rpartition("/")[2] not in {"python", "python3"} or not rest:
+        return rest
+    script = rest[0].rpartition("/")[2]
+    if script == "launcher.py":
+        framework = env.get("DLF_FRAMEWORK", "")
+        if not framework:
+            raise UsageError("launcher.py needs DLF_FRAMEWORK", "set it to a framework, such as tf")
+        return [framework, *rest[1:]]
+    if script.startswith("launcher-") and script.endswith(".py"):
+        return [script.removeprefix("launcher-").removesuffix(".py"), *rest[1:]]
+    raise UsageError(
+        f"this `{program}` is dlf, which runs no Python files: {rest[0]!r}",
+        "write launcher-<framework>.py, or call it as dlf",
+    )

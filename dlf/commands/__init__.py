@@ -1,0 +1,1 @@
+"""One file a command: `run(argv, edge)` parses to values, then calls the room that works."""

@@ -1,0 +1,52 @@
+"""What to do with earlier jobs of the same task: a decision, made before anything is sent."""
+
+from collections.abc import Sequence
+
+import msgspec
+
+from dlf.errors import Rejected
+from dlf.frameworks.phase import verdict
+from dlf.manifest.observed import Job
+
+SPEC_HASH = "dlf/spec-hash"
+"""Annotation: hash of the rendered resource without its random name."""
+
+
+class Plan(msgspec.Struct, frozen=True):
+    """Attach to a job, or else delete these jobs and create one."""
+
+    attach: Job | None = None
+    replace: tuple[Job, ...] = ()
+
+
+def decide(jobs: Sequence[Job], mode: str, spec_hash: str) -> Plan:
+    """The plan for `--on_existing`.
+
+    A job is alive while its phase is not final and nobody deletes it. `auto` attaches to a live
+    job with the same rendered resource; what is finished or different is replaced.
+
+    Args:
+        jobs: the jobs of this task (same run, same task, same kind).
+        mode: `auto`, `attach`, `replace` or `fail`.
+        spec_hash: of the resource that would be submitted.
+
+    Raises:
+        Rejected: with mode `fail`, when there is any job.
+    """
+    if mode == "fail" and jobs:
+        raise Rejected(
+            f"this task already has {jobs[0].kind} {jobs[0].metadata.name}",
+            "delete it, or use another --on_existing",
+            status=409,
+            reason="AlreadyExists",
+        )
+    newest = sorted(jobs, key=lambda job: job.metadata.creation_timestamp, reverse=True)
+    for job in newest if mode in {"auto", "attach"} else ():
+        same = (job.metadata.annotations or {}).get(SPEC_HASH) == spec_hash
+        if _alive(job) and (same or mode == "attach"):
+            return Plan(attach=job)
+    return Plan(replace=tuple(newest))
+
+
+def _alive(job: Job) -> bool:
+    return not job.metadata.deletion_timestamp and not verdict(job).phase.final

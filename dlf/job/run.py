@@ -1,0 +1,141 @@
+"""One training job on Kubernetes: submit, follow, drain, decide, clean up."""
+
+import asyncio
+from collections.abc import Callable, Mapping
+
+import msgspec
+
+from dlf.errors import DlfError
+from dlf.frameworks.framework import Framework
+from dlf.job.decide import decide
+from dlf.job.follower import End, Follower
+from dlf.job.launcher import Launcher
+from dlf.job.outcome import Outcome
+from dlf.job.removal import release, remove
+from dlf.job.roles import ranks
+from dlf.job.stop import stop
+from dlf.job.submit import choose_kind, spec_hash, submit
+from dlf.kube.client import NONCE, KubeClient
+from dlf.logs.mux import Multiplexer
+from dlf.manifest.kinds import Kind
+from dlf.manifest.manifest import Manifest
+from dlf.manifest.observed import Job
+from dlf.task.options import Lifecycle, Task
+
+_DRAIN = 30.0  # seconds that pods get to end by themselves when the job's result is known
+_DRAIN_STOPPED = 5.0  # the same when they are being stopped
+_LOOK = 5.0  # seconds to find out, when stopped, whether the create arrived
+
+
+class Request(msgspec.Struct, frozen=True, kw_only=True):
+    """What to run.
+
+    Attributes:
+        framework: that renders it.
+        task: the framework's settings.
+        namespace: of the job.
+        backend: `auto`, `kubeflow` or `volcano`.
+        suffix: four random hexadecimal digits, the end of the job's name.
+        nonce: random text of this submission.
+        lifecycle: earlier jobs, stops, time limits.
+    """
+
+    framework: Framework
+    task: Task
+    namespace: str
+    backend: str
+    suffix: str
+    nonce: str
+    lifecycle: Lifecycle
+
+
+async def run(
+    request: Request,
+    client: KubeClient,
+    open_logs: Callable[[int], Multiplexer],
+    env: Mapping[str, str],
+    say: Callable[[str], None],
+) -> Outcome:
+    """Run the job to its end.
+
+    Args:
+        request: what to run.
+        client: of the cluster.
+        open_logs: makes the multiplexer for a job with this many ranks.
+        env: of this process.
+        say: told what the user should know.
+
+    Cancelling it stops the job by the rule of `--on_exit`, in bounded time, and is raised again.
+
+    Raises:
+        Rejected, ClusterLost: the API server refused, or was out of reach for too long; the job,
+            if there is one by then, goes on.
+    """
+    launcher = Launcher(client, request.namespace, env)
+    kind = await choose_kind(client, request.framework, request.backend)
+    manifest = request.framework.render(request.task, kind, request.suffix)
+    job: Job | None = None
+    try:
+        owner = None if request.lifecycle.no_owner else await launcher.owner()
+        job = await submit(
+            client,
+            request.namespace,
+            manifest,
+            task=request.task,
+            digest=spec_hash(request.framework, request.task, kind),
+            nonce=request.nonce,
+            mode=request.lifecycle.on_existing,
+            owner=owner,
+            say=say,
+        )
+        logs = open_logs(ranks(job))
+        try:
+            return await _follow(request, client, kind, job, logs, say)
+        finally:
+            await logs.aclose()
+    except asyncio.CancelledError:
+        # The create may have arrived although its answer did not.
+        job = job or await _submitted(request, client, kind, manifest)
+        if job:
+            await stop(request.lifecycle.on_exit, client, kind, job, launcher, say)
+        raise
+
+
+async def _submitted(
+    request: Request, client: KubeClient, kind: Kind, manifest: Manifest
+) -> Job | None:
+    """The job of this very submission, if the API server has it."""
+    try:
+        async with asyncio.timeout(_LOOK):
+            job = await client.get(kind, request.namespace, manifest.metadata.name, Job)
+    except (DlfError, TimeoutError):
+        return None
+    ours = job and (job.metadata.annotations or {}).get(NONCE) == request.nonce
+    return job if ours else None
+
+
+async def _follow(
+    request: Request,
+    client: KubeClient,
+    kind: Kind,
+    job: Job,
+    logs: Multiplexer,
+    say: Callable[[str], None],
+) -> Outcome:
+    limits = request.lifecycle
+    async with Follower(
+        client, kind, job, lead=request.framework.lead, logs=logs, say=say
+    ) as follower:
+        ending = await follower.end(start_timeout=limits.start_timeout, timeout=limits.timeout)
+        # The result is known; what the pods still have to say is not yet printed.
+        await logs.drain(_DRAIN if ending.end is End.FINAL else _DRAIN_STOPPED)
+        outcome = decide(ending, follower, logs, strict=limits.strict)
+        if ending.end is End.FINAL:
+            if follower.running():
+                succeeded = outcome.phase == "succeeded"
+                await release(client, kind, follower.job, succeeded=succeeded)
+        elif ending.end is not End.DELETED and limits.on_exit != "keep":
+            say(f"deleting {kind.name} {job.metadata.name}")
+            await remove(client, kind, job)
+            await logs.drain(_DRAIN_STOPPED)
+        return outcome

@@ -1,0 +1,108 @@
+"""From a rendered resource to a job that exists: attach to this task's own, or create it."""
+
+import hashlib
+from collections.abc import Callable, Mapping
+
+import msgspec
+
+from dlf.errors import Rejected
+from dlf.frameworks.framework import Framework, candidates
+from dlf.job.existing import SPEC_HASH, decide
+from dlf.job.removal import remove
+from dlf.kube.client import NONCE, KubeClient
+from dlf.manifest.kinds import Kind
+from dlf.manifest.manifest import Manifest, to_json
+from dlf.manifest.meta import OwnerReference
+from dlf.manifest.names import label_value
+from dlf.manifest.observed import Job
+from dlf.task.options import Task
+
+_NO_NAME = "0000"  # stands for the random part, so that the hash is of the rest
+
+
+async def choose_kind(client: KubeClient, framework: Framework, backend: str) -> Kind:
+    """The first kind of the framework that the cluster serves.
+
+    Raises:
+        UsageError: the framework has no kind of this backend.
+        Rejected: the cluster serves none of them.
+    """
+    kinds = candidates(framework, backend)
+    for kind in kinds:
+        if kind.plural in await client.served(kind.group, kind.version):
+            return kind
+    wanted = " or ".join(f"{kind.name} ({kind.api_version})" for kind in kinds)
+    raise Rejected(
+        f"the cluster does not serve {wanted}",
+        "install the operator that does: training-operator, mpi-operator or Volcano",
+        status=404,
+        reason="NotFound",
+    )
+
+
+def spec_hash(framework: Framework, task: Task, kind: Kind) -> str:
+    """A hash of what would be submitted, the same for the same input whatever the name."""
+    return hashlib.sha256(to_json(framework.render(task, kind, _NO_NAME))).hexdigest()[:16]
+
+
+def stamped(
+    manifest: Manifest, annotations: Mapping[str, str], owner: OwnerReference | None
+) -> Manifest:
+    """The manifest with more annotations and an owner."""
+    metadata = msgspec.structs.replace(
+        manifest.metadata,
+        annotations={**manifest.metadata.annotations, **annotations},
+        owner_references=[owner] if owner else [],
+    )
+    return msgspec.structs.replace(manifest, metadata=metadata)
+
+
+async def submit(
+    client: KubeClient,
+    namespace: str,
+    manifest: Manifest,
+    *,
+    task: Task,
+    digest: str,
+    nonce: str,
+    mode: str,
+    owner: OwnerReference | None,
+    say: Callable[[str], None],
+) -> Job:
+    """The job of this task: an earlier one that is still alive, or a new one.
+
+    Args:
+        client: of the cluster.
+        namespace: of the job.
+        manifest: the rendered resource.
+        task: the settings it was rendered from; run and task id tell whose job is whose.
+        digest: from `spec_hash`.
+        nonce: random text by which a repeated create knows its own object.
+        mode: of `--on_existing`.
+        owner: the launcher's pod, if it is known.
+        say: is told what happens.
+
+    Raises:
+        Rejected, ClusterLost: of the API server.
+    """
+    kind = manifest.resource
+    plan = decide(await _own_jobs(client, kind, namespace, task), mode, digest)
+    if plan.attach:
+        say(f"attached to {kind.name} {plan.attach.metadata.name}, which this task started before")
+        return plan.attach
+    for job in plan.replace:
+        say(f"deleting {kind.name} {job.metadata.name}, an earlier job of this task")
+        await remove(client, kind, job)
+    body = to_json(stamped(manifest, {SPEC_HASH: digest, NONCE: nonce}, owner))
+    job = msgspec.json.decode(await client.create(kind, namespace, body), type=Job)
+    say(f"submitted {kind.name} {job.metadata.name} in namespace {namespace}")
+    return job
+
+
+async def _own_jobs(client: KubeClient, kind: Kind, namespace: str, task: Task) -> list[Job]:
+    """The jobs that this task started: same run and same task. A task without ids has none."""
+    if not task.run_id or not task.task_id:
+        return []
+    selector = f"run-id={label_value(task.run_id)},task-id={label_value(task.task_id)}"
+    jobs, _ = await client.list(kind, namespace, Job, label_selector=selector)
+    return jobs

@@ -1,0 +1,35 @@
+"""What this dlf is made of."""
+
+import platform
+import sys
+
+from dlf import __version__
+
+try:  # written by the build into the executable
+    from dlf._build import REVISION, TARGET
+except ImportError:
+    REVISION, TARGET = "", ""
+
+
+def text() -> str:
+    """One line: version, target and revision."""
+    built = " ".join(filter(None, (TARGET, REVISION[:12])))
+    return f"dlf {__version__}" + (f" ({built})" if built else "") + "\n"
+
+
+def parts() -> dict[str, str]:
+    """Every part with its version; empty where it is not known."""
+    import ssl
+
+    import httpx  # noqa: TID251 - only asked for its version
+    import msgspec
+
+    return {
+        "dlf": __version__,
+        "revision": REVISION,
+        "target": TARGET or f"{sys.platform}-{platform.machine()}",
+        "python": platform.python_version(),
+        "openssl": ssl.OPENSSL_VERSION,
+        "msgspec": msgspec.__version__,
+        "httpx": httpx.__version__,
+    }
