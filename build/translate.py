@@ -1,0 +1,97 @@
+"""Nuitka: from Python to C, once for all CPUs."""
+
+import shutil
+from pathlib import Path
+
+from interpreter import VERSION
+from sources import TRIM
+from stage import Bench, Workshop
+
+TOOLS = Path(__file__).with_name("translate")
+DEPENDENCIES = [
+    "httpx",
+    "httpcore",
+    "h11",
+    "anyio",
+    "idna",
+    "typing_extensions",
+    "msgspec",
+    "pyyaml",
+]
+
+# Imported by CPython's C, where Nuitka cannot see it: strptime, printing an error, int() of many
+# digits.
+IMPORTED_FROM_C = ["_strptime", "traceback", "linecache", "_pylong"]
+
+_OPTIONS = [
+    "--mode=standalone",
+    "--static-libpython=yes",
+    "--clang",
+    "--disable-ccache",
+    "--lto=no",
+    # isolated: no PYTHON* variable and no file of the image changes what the program does.
+    "--python-flag=no_site,isolated,no_docstrings,no_asserts",
+    "--disable-plugin=multiprocessing",  # always on, and includes multiprocessing
+    "--include-package=dlf",
+    *(f"--include-module={name}" for name in IMPORTED_FROM_C),
+]
+
+
+def build(workshop: Workshop, sources: dict[str, Path], python: Path, package: Path) -> Path:
+    """Return a directory with c/, headers/, and calls: the compiler calls Nuitka would have made.
+
+    `package` is the directory dlf/ of a checkout.
+    """
+    left_out = [name for group in TRIM["translate"].values() for name in group]
+
+    def work(bench: Bench) -> None:
+        modules = bench.scratch / "modules"
+        for name in DEPENDENCIES:
+            _copy_python(_modules(sources[name]), modules)
+        _copy_python(package, modules / "dlf")
+        shutil.copy(TOOLS / "certifi.py", modules)
+        tools = bench.scratch / "tools"
+        tools.mkdir()
+        shutil.copy(TOOLS / "ctypes.py", tools)
+        for compiler in ("fake-clang", "fake-clang++"):
+            shutil.copy(TOOLS / "fake-clang", tools / compiler)
+        env = {
+            "PYTHONPATH": f"{sources['nuitka']}:{tools}:{modules}",
+            "PYTHONHASHSEED": "0",
+            "CC": f"{tools}/fake-clang",
+            "CXX": f"{tools}/fake-clang++",
+            "FAKE_CLANG_LOG": f"{bench.out}/calls",
+            "NUITKA_CACHE_DIR": f"{bench.scratch}/cache",
+        }
+        bench.run(
+            python / "bin" / f"python{VERSION}",
+            *("-m", "nuitka"),
+            *_OPTIONS,
+            f"--jobs={bench.jobs}",
+            f"--user-plugin={TOOLS}/nuitka_plugin.py",
+            f"--nofollow-import-to={','.join(left_out)}",
+            f"--output-dir={bench.scratch}/made",
+            f"--report={bench.out}/report.xml",
+            TOOLS / "entry.py",
+            env=env,
+        )
+        shutil.copytree(bench.scratch / "made/entry.build", bench.out / "c")
+        headers = next((bench.scratch / "cache/adapted_headers").iterdir())
+        shutil.copytree(headers, bench.out / "headers")
+
+    made_of = [python.name, *(sources[name].name for name in ("nuitka", *DEPENDENCIES))]
+    inputs = [*made_of, repr(left_out), package, TOOLS, Path(__file__)]
+    return workshop.make("translated", inputs, work)
+
+
+def _modules(source: Path) -> Path:
+    """Return the folder with a dependency's packages: src/ in an sdist, all of it in a wheel."""
+    folder = source / "src"
+    return folder if folder.is_dir() else source
+
+
+def _copy_python(source: Path, target: Path) -> None:
+    for file in source.rglob("*.py"):
+        copy = target / file.relative_to(source)
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(file, copy)

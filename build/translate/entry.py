@@ -1,0 +1,5 @@
+"""The program Nuitka compiles."""
+
+from dlf.__main__ import run
+
+run()
