@@ -36,8 +36,10 @@ def main(words: Sequence[str], edge: Edge) -> ExitCode:
         DlfError: told by the caller.
     """
     command, *rest = _as_launcher(words, edge.env) or ["--help"]
-    if command in _HELP or command == "help":
-        return _help(rest, edge)
+    if command in _HELP or (command == "help" and not rest):
+        return _help(edge)
+    if command == "help":
+        command, rest = rest[0], ["--help"]
     if command in COMMANDS or command == "--version":
         return COMMANDS[command.lstrip("-")][1](rest, edge)
     from dlf.commands import train
@@ -47,15 +49,15 @@ def main(words: Sequence[str], edge: Edge) -> ExitCode:
         close = difflib.get_close_matches(command, [*BY_NAME, *COMMANDS], n=1)
         hint = f"did you mean `{close[0]}`?" if close else "see `dlf --help`"
         raise UsageError(f"unknown command {command!r}", hint)
-    if _HELP & set(rest):
-        return _help([command], edge)
     return train.run(BY_NAME[command], rest, edge)
 
 
-def _help(words: Sequence[str], edge: Edge) -> ExitCode:
-    from dlf import usage
+def _help(edge: Edge) -> ExitCode:
+    from dlf.frameworks import BY_NAME
+    from dlf.usage import overview
 
-    edge.out(usage.text(words, {name: line for name, (line, _) in COMMANDS.items()}, edge.width))
+    frameworks = {name: framework.summary for name, framework in BY_NAME.items()}
+    edge.out(overview(frameworks, {name: line for name, (line, _) in COMMANDS.items()}))
     return ExitCode.SUCCEEDED
 
 

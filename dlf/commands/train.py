@@ -59,6 +59,11 @@ def parse(framework: Framework, argv: Sequence[str], env: Mapping[str, str]) -> 
 
 def run(framework: Framework, argv: Sequence[str], edge: Edge) -> ExitCode:
     """Run the command."""
+    if {"-h", "--help"} & set(argv):
+        from dlf.usage import of_framework
+
+        edge.out(of_framework(framework, GROUPS, edge.width))
+        return ExitCode.SUCCEEDED
     asked = parse(framework, argv, edge.env)
     if asked.run.runtime == "local" and not asked.run.dry_run:
         return _finish(edge.drive(_locally(asked, edge)), asked, edge)

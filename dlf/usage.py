@@ -1,0 +1,57 @@
+"""The texts of `dlf --help` and `dlf COMMAND --help`."""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from dlf.errors import ExitCode
+
+if TYPE_CHECKING:
+    from dlf.frameworks.framework import Framework
+
+_HEAD = """\
+dlf runs a distributed training job on Kubernetes: it renders the job's resource, submits it,
+follows the logs of all its pods, and exits with the job's result.
+
+Usage:
+  dlf FRAMEWORK [flags]           run a training job
+  dlf FRAMEWORK --dry-run         print its resource
+  dlf FRAMEWORK --runtime local   run it as processes on this machine
+  dlf FRAMEWORK --help            list the flags
+"""
+
+EXIT_CODES = {
+    ExitCode.SUCCEEDED: "the job succeeded",
+    ExitCode.FAILED: "the job failed",
+    ExitCode.USAGE: "flags, environment or kubeconfig are wrong; nothing was sent",
+    ExitCode.REJECTED: "the API server refused a request",
+    ExitCode.CLUSTER_LOST: "the API server was out of reach for too long",
+    ExitCode.DELETED: "the job was deleted by someone else",
+    ExitCode.BUG: "a bug in dlf",
+    ExitCode.TIMEOUT: "--timeout or --start_timeout was reached",
+    ExitCode.SIGINT: "stopped by SIGINT",
+    ExitCode.SIGTERM: "stopped by SIGTERM",
+}
+
+
+def overview(frameworks: Mapping[str, str], commands: Mapping[str, str]) -> str:
+    """The text of `dlf --help`.
+
+    Args:
+        frameworks: name to summary.
+        commands: the same of the other commands.
+    """
+    codes = {str(int(code)): meaning for code, meaning in EXIT_CODES.items()}
+    tables = (("Frameworks", frameworks), ("Other commands", commands), ("Exit codes", codes))
+    return "\n".join([_HEAD, *(f"{title}:\n{_rows(rows)}" for title, rows in tables)])
+
+
+def of_framework(framework: "Framework", groups: Sequence[tuple[str, type]], width: int) -> str:
+    """The text of `dlf FRAMEWORK --help`."""
+    from dlf.task.help import flags_text
+
+    head = f"{framework.summary}\n\nUsage:\n  dlf {framework.name} [flags]\n\n"
+    return head + flags_text([("Training", framework.settings), *groups], width)
+
+
+def _rows(rows: Mapping[str, str]) -> str:
+    return "".join(f"  {name:<14}{text}\n" for name, text in rows.items())
