@@ -1,0 +1,99 @@
+"""When to open a log again, and when it is at its end. A state machine without I/O.
+
+A stream ends because its container did, because kubelet cuts every stream after four hours, or
+because something between here and there restarted. Its end does not tell which. The rules:
+
+    clean end, container had ended when the stream was opened     the log is at its end
+    any end, pod deleted                                          nothing more can be read
+    clean end, then pod deleted                                   the log was at its end
+    clean end or stall, container has ended since                 open at once, for the rest
+    its turn was over                                             open at once
+    refused REFUSALS times, container has ended                   given up
+    all else                                                      open after a pause
+"""
+
+import enum
+
+REFUSALS = 5
+LONGEST_PAUSE = 30.0
+_FIRST_PAUSE = 0.25
+
+
+class End(enum.Enum):
+    """How a stream ended."""
+
+    CLEAN = enum.auto()
+    BROKEN = enum.auto()
+    REFUSED = enum.auto()  # 4xx: the container is not there yet, or not any more
+    STALLED = enum.auto()  # we closed it after a silence
+    TURN = enum.auto()  # we closed it for another log's sake
+    WRONG = enum.auto()  # we closed it: it was another instance's stream
+
+
+class Course:
+    """What is known of one container instance, and of the streams of its log.
+
+    Attributes:
+        ended: the container has ended.
+        previous: a newer instance has started; the log is asked for with `previous`.
+        deleted: no stream can be opened any more: the pod is gone, or newer instances came.
+        finished: there is nothing to read any more.
+        missing: why the end of the log was not read, or "".
+        opened: a stream was open at least once.
+    """
+
+    def __init__(self, *, ended: bool, previous: bool = False, follow: bool = True) -> None:
+        self.ended = ended
+        self.previous = previous
+        self.deleted = False
+        self.finished = False
+        self.missing = ""
+        self.opened = False
+        self._follow = follow
+        self._last_look = False
+        self._was_clean = False
+        self._failures = 0
+        self._refusals = 0
+
+    def start(self) -> bool:
+        """Whether a stream is to be opened now. If not, the log is finished."""
+        if self.deleted:
+            self._finish("" if self._was_clean else self._gone())
+            return False
+        self._last_look = self.ended or not self._follow
+        return True
+
+    def stop(self, end: End, *, progress: bool, why: str = "") -> float:
+        """A stream ended.
+
+        Args:
+            end: how.
+            progress: it brought new lines.
+            why: words of the server or the network.
+
+        Returns:
+            Seconds to pause before the next stream, before jitter; a change of what is known ends
+            the pause. 0 when finished.
+        """
+        self._was_clean = end is End.CLEAN
+        self._refusals = self._refusals + 1 if end is End.REFUSED else 0
+        if end is End.CLEAN and (self._last_look or self.deleted):
+            return self._finish("")
+        if self.deleted:
+            return self._finish(self._gone())
+        if self._refusals >= REFUSALS and (self.ended or not self._follow):
+            return self._finish(why)
+        if end is End.TURN or (
+            end in {End.CLEAN, End.STALLED} and self.ended and not self._last_look
+        ):
+            return 0.0
+        self._failures = 0 if progress else self._failures + 1
+        return float(min(LONGEST_PAUSE, _FIRST_PAUSE * 2**self._failures))
+
+    def _gone(self) -> str:
+        return "gone before its end was read" if self.opened else "gone before it was read"
+
+    def _finish(self, missing: str) -> float:
+        self.finished = True
+        self.missing = missing
+        return 0.0

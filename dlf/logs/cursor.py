@@ -1,0 +1,247 @@
+"""Where in a container's log we are: no line lost, none repeated, however often a stream breaks.
+
+A log is read again from a whole second (`sinceTime` has no fractions), so a reopened stream begins
+with lines that were printed before. The server keeps the order of the log and leaves out lines by
+their own timestamp, so what it repeats are the printed lines of that second and later, in the
+order in which they were printed: it is enough to have counted them.
+
+- stdout and stderr of a container are stamped apart and may be out of order. We start one second
+  before the newest line: a line that is late by up to a second is still found.
+- Skipped lines are not counted again. A cut inside the repeated lines changes nothing.
+- kubelet serves the newest file of a rotated log only. If the first repeated line is not the one
+  that should come, its file is gone: then the last printed line is looked for instead. If a newer
+  line comes first, lines may be missing between the two, and this is said: a `Gap`.
+- A node's clock that was set back is handled the same way: by looking for the last printed line.
+- Lines without timestamp are printed when they are new, never counted; at the start of a reopened
+  stream they are the rest of a line that began before it, and were printed then.
+
+Not promised: two lines that are equal in timestamp and beginning are told apart by their position
+only, so a rotation between the two may be taken for none.
+"""
+
+from bisect import bisect_left
+from collections.abc import Iterable
+
+import msgspec
+
+from dlf.logs.stamp import SECOND, common_width, second_before, split, zone
+
+_IDENTITY = 128  # leading bytes of a line, timestamp included, by which it is recognised
+
+
+class Gap(msgspec.Struct, frozen=True):
+    """Lines may be missing between two timestamps (RFC 3339, as the node wrote them)."""
+
+    after: str
+    before: str
+
+
+class Batch(msgspec.Struct):
+    """New lines of one container, in order.
+
+    Attributes:
+        lines: with their timestamps, without newlines.
+        width: bytes to cut off each line; 0 when the lines differ and each has to be looked at.
+        gap: what is missing before the first of them.
+        rest: more of the line that was printed last; it comes before the lines.
+    """
+
+    lines: list[bytes]
+    width: int = 0
+    gap: Gap | None = None
+    rest: bytes = b""
+
+    def messages(self) -> list[bytes]:
+        """The lines without their timestamps."""
+        if self.width:
+            cut = self.width
+            return [line[cut:] for line in self.lines]
+        return [split(line)[1] for line in self.lines]
+
+    def stamps(self) -> list[bytes]:
+        """The timestamps alone; b"" where a line has none."""
+        if self.width:
+            end = self.width - 1
+            return [line[:end] for line in self.lines]
+        return [split(line)[0] for line in self.lines]
+
+
+class Cursor:
+    """The position in one container instance's log.
+
+    Attributes:
+        last: timestamp of the last printed line, or b"".
+        first: the log's first line (its beginning), by which the log is recognised, or b"".
+    """
+
+    def __init__(self) -> None:
+        self._newest = b""  # newest whole second of any printed line
+        self._floor = b""  # the second before it: where a reopened stream starts
+        self._counts = (0, 0)  # printed lines of the floor second, and of the newest
+        self._heads = (b"", b"")  # first printed line since the floor, and since the newest second
+        self._top = b""  # newest timestamp
+        self.last = b""
+        self.first = b""
+        self._anchor = b""  # the last printed line
+        self._skip = 0  # repeated lines still to come
+        self._expect_head = False
+        self._searching = False
+        self._open = 0  # bytes printed of the last line, when its end was not printed yet
+        self._read = 0  # bytes of the current line that this stream gave in pieces
+        self._printing = False  # whether that line is new, or only its beginning was printed
+
+    @property
+    def since(self) -> str:
+        """`sinceTime` of the next stream; "" to read from the start."""
+        if not self.last:
+            return ""
+        start = self._floor
+        if self._is_behind():
+            start = second_before(self.last[:SECOND]) or start
+        return (start + zone(self.last)).decode()
+
+    @property
+    def replaying(self) -> bool:
+        """Whether lines printed before are still coming."""
+        return self._expect_head or self._searching or self._skip > 0
+
+    def reopen(self) -> None:
+        """A stream from `since` begins: what it repeats will be dropped."""
+        self._skip = sum(self._counts)
+        self._searching = self._is_behind()
+        self._expect_head = bool(self.last) and not self._searching
+        self._read = 0
+
+    def accept(self, block: bytes) -> Batch:
+        """Take whole lines, each ended by a newline; return those that are new."""
+        rest = b""
+        if self._read:
+            end = block.index(b"\n")
+            rest = self._more(block[:end])
+            self._read = self._open = 0
+            block = block[end + 1 :]
+        lines = block.split(b"\n")
+        lines.pop()
+        if not self.replaying:
+            return self._print(Batch(lines, rest=rest))
+        new, gap, reached = self._new(lines)
+        if reached and self._open:
+            rest = lines[-len(new) - 1][self._open :]
+            self._open = 0
+        return self._print(Batch(new, gap=gap, rest=rest))
+
+    def accept_piece(self, piece: bytes) -> Batch:
+        """Take the beginning of a line too long to wait for its end, or more of it.
+
+        Beginnings must be longer than any timestamp and the 128 bytes that lines are known by.
+        """
+        if self._read:
+            return Batch([], rest=self._more(piece))
+        if not self.replaying:
+            batch, again = self._print(Batch([piece])), 0
+        else:
+            new, gap, reached = self._new([piece])
+            batch, again = self._print(Batch(new, gap=gap)), self._open if reached else 0
+        self._printing = bool(batch.lines or again)
+        self._open = len(piece) if batch.lines else self._open
+        if again:
+            batch.rest = piece[again:]
+            self._open = max(again, len(piece))
+        self._read = len(piece)
+        return batch
+
+    def _more(self, piece: bytes) -> bytes:
+        """What is new in a further piece of the current line."""
+        start, self._read = self._read, self._read + len(piece)
+        if not self._printing:
+            return b""
+        fresh = piece[max(0, self._open - start) :]
+        self._open = max(self._open, self._read)
+        return fresh
+
+    def _is_behind(self) -> bool:
+        """Whether the clock was set back: the last line is older than the floor."""
+        return self.last[:SECOND] < self._floor
+
+    def _new(self, lines: list[bytes]) -> tuple[list[bytes], Gap | None, bool]:
+        """Drop repeated lines. The last value says whether the last of them was among `lines`.
+
+        A line newer than all that were printed ends the repetition too: with a gap before it.
+        """
+        for index, line in enumerate(lines):
+            stamp, _ = split(line)
+            if not stamp:
+                continue
+            if self._expect_head:
+                self._expect_head = False
+                self._searching = line[:_IDENTITY] != self._heads[0]
+            known = line[:_IDENTITY] == self._anchor
+            if not self._searching:
+                self._skip -= 1
+                if not self._skip:
+                    gap = None if known else self._gap_before(stamp)
+                    return lines[index + 1 :], gap, known
+            elif known:
+                self._searching = False
+                self._skip = 0
+                return lines[index + 1 :], None, True
+            elif stamp > self._top:
+                self._searching = False
+                self._skip = 0
+                self._open = 0
+                return lines[index:], self._gap_before(stamp), False
+        return [], None, False
+
+    def _gap_before(self, stamp: bytes) -> Gap:
+        return Gap(self.last.decode(), stamp.decode())
+
+    def _print(self, batch: Batch) -> Batch:
+        """Count the lines of a batch as printed."""
+        lines = batch.lines
+        if not lines:
+            return batch
+        batch.width = common_width(lines)
+        if not (batch.width and self._count(lines)):
+            batch.width = 0
+            self._count([line for line in lines if split(line)[0]])
+        return batch
+
+    def _count(self, lines: list[bytes]) -> bool:
+        """Count lines by their seconds; False, and nothing done, if a timestamp is no time."""
+        if not lines:
+            return True
+        ordered = sorted(lines)
+        top = ordered[-1][:SECOND]
+        if top > self._newest:
+            floor = second_before(top)
+            if floor is None or second_before(ordered[0][:SECOND]) is None:
+                return False
+            self._advance(top, floor)
+        early = bisect_left(ordered, self._floor)
+        late = bisect_left(ordered, self._newest)
+        self._counts = (self._counts[0] + late - early, self._counts[1] + len(ordered) - late)
+        head, newest = self._heads
+        if not head and early < len(ordered):
+            head = _first(lines, self._floor)
+        if not newest and late < len(ordered):
+            newest = _first(lines, self._newest)
+        self._heads = (head, newest)
+        self.first = self.first or lines[0][:_IDENTITY]
+        self._top = max(self._top, ordered[-1].partition(b" ")[0])
+        self.last = lines[-1].partition(b" ")[0]
+        self._anchor = lines[-1][:_IDENTITY]
+        return True
+
+    def _advance(self, newest: bytes, floor: bytes) -> None:
+        """Move the window of counted lines to a newer second."""
+        if floor == self._newest:
+            self._counts = (self._counts[1], 0)
+            self._heads = (self._heads[1], b"")
+        else:
+            self._counts = (0, 0)
+            self._heads = (b"", b"")
+        self._newest, self._floor = newest, floor
+
+
+def _first(lines: Iterable[bytes], since: bytes) -> bytes:
+    return next(line for line in lines if line >= since)[:_IDENTITY]

@@ -1,0 +1,70 @@
+"""How printed lines look: `POD MESSAGE`, or one JSON object a line."""
+
+import zlib
+from collections.abc import Callable, Mapping, Sequence
+
+import msgspec
+
+from dlf.logs.options import LogOptions
+from dlf.logs.target import Target
+
+Formatter = Callable[[Sequence[bytes], Sequence[bytes]], bytes]
+"""Messages of one container, and their timestamps, -> what to print: whole lines.
+
+Timestamps may be left out (an empty sequence) where `needs_stamps` is false.
+"""
+
+_COLOURS = (36, 32, 33, 35, 34, 96, 92, 93, 95, 94)
+
+
+def formatter(target: Target, options: LogOptions) -> Formatter:
+    """The formatter for one container's lines."""
+    return _json(target) if needs_stamps(options) else _text(target, colour=options.colour)
+
+
+def needs_stamps(options: LogOptions) -> bool:
+    """Whether the format shows the time of each line."""
+    return options.log_format == "json"
+
+
+def wants_colour(env: Mapping[str, str], *, is_terminal: bool) -> bool:
+    """Whether to print in colour: on terminals; NO_COLOR and CLICOLOR_FORCE decide before that."""
+    if env.get("NO_COLOR"):
+        return False
+    if env.get("CLICOLOR_FORCE", "0") not in {"", "0"}:
+        return True
+    return is_terminal and env.get("TERM") != "dumb"
+
+
+def _text(target: Target, *, colour: bool) -> Formatter:
+    prefix = target.pod.encode()
+    if colour:
+        number = _COLOURS[zlib.crc32(prefix) % len(_COLOURS)]
+        prefix = b"\x1b[%dm%b\x1b[0m" % (number, prefix)
+    first = prefix + b" "
+    between = b"\n" + first
+
+    def text(messages: Sequence[bytes], _stamps: Sequence[bytes]) -> bytes:
+        return b"%b%b\n" % (first, between.join(messages))
+
+    return text
+
+
+def _json(target: Target) -> Formatter:
+    labels = {"pod": target.pod, "role": target.role, "rank": target.rank}
+    labels["container"] = target.container
+    if target.restart:
+        labels["restart"] = target.restart
+    after_time = b"," + msgspec.json.encode(labels)[1:-1] + b',"message":'
+    encode = msgspec.json.encode
+
+    def json(messages: Sequence[bytes], stamps: Sequence[bytes]) -> bytes:
+        return b"".join(
+            [
+                b'{"time":"%b"%b%b}\n'
+                % (stamp, after_time, encode(message.decode("utf-8", "replace")))
+                for stamp, message in zip(stamps, messages, strict=True)
+            ]
+        )
+
+    return json

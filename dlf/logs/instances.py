@@ -1,0 +1,63 @@
+"""Which logs a pod has: a pure function of its status.
+
+A container keeps its name over restarts; each start is an instance with an ID and a log of its
+own. kubelet serves two of them: the current one, and with `previous` the one before it.
+"""
+
+import msgspec
+
+from dlf.manifest.observed import ContainerStatus, Pod
+
+
+class Instance(msgspec.Struct, frozen=True):
+    """One container instance that has, or had, a log.
+
+    Attributes:
+        container: its name.
+        id: containerID; or pod UID and restart count where a runtime tells no ID.
+        restart: how many instances came before.
+        ended: the process has ended, so its log is complete.
+        previous: a newer instance took its place; its log is asked for as `previous`.
+    """
+
+    container: str
+    id: str
+    restart: int
+    ended: bool
+    previous: bool = False
+
+
+def instances(pod: Pod) -> list[Instance]:
+    """The instances whose logs can be read, init containers first, older before newer."""
+    found: list[Instance] = []
+    for status in (
+        *(pod.status.init_container_statuses or ()),
+        *(pod.status.container_statuses or ()),
+    ):
+        found += _of_container(status, pod.metadata.uid)
+    return found
+
+
+def _of_container(status: ContainerStatus, uid: str) -> list[Instance]:
+    state, before = status.state, status.last_state.terminated
+    count = status.restart_count
+
+    def instance(ident: str | None, restart: int, **facts: bool) -> Instance:
+        return Instance(status.name, ident or f"{uid}#{restart}", restart, **facts)
+
+    found = []
+    started = state.running is not None or (
+        state.terminated is not None
+        and bool(state.terminated.container_id or state.terminated.started_at)
+    )
+    if before is not None and before.container_id:
+        # While the next start is waited for, the ended instance is still the current one.
+        replaced = started
+        restart = max(0, count - 1) if replaced else count
+        found.append(instance(before.container_id, restart, ended=True, previous=replaced))
+    if state.running is not None:
+        found.append(instance(status.container_id, count, ended=False))
+    elif started and state.terminated is not None:
+        ident = state.terminated.container_id or status.container_id
+        found.append(instance(ident, count, ended=True))
+    return found

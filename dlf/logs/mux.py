@@ -1,0 +1,193 @@
+"""All logs of a job as one stream: starts, keeps and ends one tail per container instance."""
+
+import asyncio
+from collections.abc import Callable
+from itertools import groupby
+
+from dlf.logs.collapse import Collapser
+from dlf.logs.course import Course
+from dlf.logs.desk import Desk
+from dlf.logs.files import LogFiles
+from dlf.logs.format import formatter
+from dlf.logs.instances import Instance, instances
+from dlf.logs.options import LogOptions
+from dlf.logs.printer import Printer
+from dlf.logs.source import LogSource
+from dlf.logs.stamp import split
+from dlf.logs.tail import KEPT_LINES, Tail
+from dlf.logs.target import Target
+from dlf.logs.writer import OutputClosed, Writer
+from dlf.manifest.observed import Pod
+
+SWEEP = 1.0
+"""Seconds between looks for stalled streams and for repeated lines to tell."""
+QUIET = 5.0
+"""Seconds of silence after which a container that goes on running does not hold up `drain`."""
+
+
+class Multiplexer:
+    """Follows the logs of the pods it is shown.
+
+    Args:
+        source: opens logs.
+        writer: takes what is printed.
+        options: what to print and how.
+        notice: told, in words, what a reader of the log should know: restarts, gaps, losses.
+
+    Attributes:
+        unread: names of logs that were gone before anything of them was read.
+        incomplete: names of logs whose end was not read, each with the reason.
+
+    Raises:
+        UsageError: `log_dir` cannot be created.
+    """
+
+    def __init__(
+        self,
+        source: LogSource,
+        writer: Writer,
+        options: LogOptions,
+        notice: Callable[[str], None],
+    ) -> None:
+        self._desk = Desk(source, writer, options, notice)
+        self._files = LogFiles(options.log_dir, notice) if options.log_dir else None
+        self._collapser = Collapser() if options.log_collapse else None
+        self._tails: dict[tuple[str, str], list[Tail]] = {}  # by pod UID and container
+        self._latest: dict[tuple[str, str], Tail] = {}  # by pod name and container
+        self._tails_by_task: dict[asyncio.Task[None], Tail] = {}
+        self._sweeper: asyncio.Task[None] | None = None
+        self._bug: BaseException | None = None
+        self.unread: list[str] = []
+        self.incomplete: list[str] = []
+
+    def observe(self, pod: Pod, role: str, rank: int | None) -> None:
+        """A pod was listed, added or changed: start what it has, note what has ended."""
+        meta = pod.metadata
+        for container, current in groupby(instances(pod), lambda instance: instance.container):
+            if container in self._desk.options.exclude:
+                continue
+            new = {instance.id: instance for instance in current}
+            tails = self._tails.setdefault((meta.uid, container), [])
+            for tail in list(tails):
+                self._update(tail, new.pop(tail.target.instance, None))
+                if tail.course.deleted and tail.course.finished:
+                    tails.remove(tail)
+            for instance in new.values():
+                target = Target(
+                    pod=meta.name,
+                    container=container,
+                    instance=instance.id,
+                    role=role,
+                    rank=rank,
+                    restart=instance.restart,
+                    namespace=meta.namespace,
+                )
+                self._start(target, instance, tails)
+
+    def forget(self, pod: str) -> None:
+        """A pod was deleted: print what still comes of its logs, open none again."""
+        for key, tails in list(self._tails.items()):
+            if tails and tails[0].target.pod == pod:
+                del self._tails[key]
+                for tail in tails:
+                    self._update(tail, None)
+
+    def last_lines(self, pod: str, container: str, n: int = KEPT_LINES) -> list[bytes]:
+        """The last lines of a container's newest log, at most 20, without timestamps."""
+        tail = self._latest.get((pod, container))
+        return [split(line)[1] for line in list(tail.kept)[-n:]] if tail else []
+
+    def quiet_for(self) -> float:
+        """Seconds since any line came."""
+        return asyncio.get_running_loop().time() - self._desk.heard
+
+    async def drain(self, timeout: float) -> bool:
+        """Wait until every log is at its end; whether that was reached in `timeout` seconds.
+
+        A container that goes on running, and is silent for `QUIET` seconds, is not waited for.
+        """
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + timeout
+        while pending := self._pending(loop.time()):
+            left = deadline - loop.time()
+            if left <= 0 or self._bug:
+                break
+            await asyncio.wait(
+                pending, timeout=min(SWEEP, left), return_when=asyncio.FIRST_COMPLETED
+            )
+        if self._bug:
+            raise self._bug
+        return not pending
+
+    async def aclose(self) -> None:
+        """Stop all tails and name those that were not at their end. Raises what a bug raised."""
+        now = asyncio.get_running_loop().time()
+        for tails in self._tails.values():
+            for tail in tails:
+                if not tail.course.finished and not tail.is_quiet(now, QUIET):
+                    self.incomplete.append(f"{tail.target.name}: stopped before its end")
+        tasks = [*self._tails_by_task, *([self._sweeper] if self._sweeper else ())]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        if self._files:
+            self._files.close()
+        if self._bug:
+            raise self._bug
+
+    def _start(self, target: Target, instance: Instance, tails: list[Tail]) -> None:
+        if self._sweeper is None:
+            self._sweeper = asyncio.create_task(self._sweep())
+        if target.restart:
+            self._desk.notice(f"{target.name}: container restarted, its log begins anew")
+        options = self._desk.options
+        course = Course(ended=instance.ended, previous=instance.previous, follow=options.follow)
+        printer = Printer(target, options, self._files, self._collapser)
+        tail = Tail(target, course, self._desk, printer, tails)
+        tails.append(tail)
+        self._latest[target.pod, target.container] = tail
+        task = asyncio.create_task(tail.run())
+        self._tails_by_task[task] = tail
+        task.add_done_callback(self._finished)
+
+    def _update(self, tail: Tail, instance: Instance | None) -> None:
+        """What the pod's status says of a tail's instance; None when it is no longer listed."""
+        course = tail.course
+        before = (course.ended, course.previous, course.deleted)
+        if instance is None:
+            course.deleted = True
+        else:
+            course.ended, course.previous = instance.ended, instance.previous
+        if before != (course.ended, course.previous, course.deleted):
+            tail.wake()
+
+    def _finished(self, task: asyncio.Task[None]) -> None:
+        tail = self._tails_by_task.pop(task)
+        error = None if task.cancelled() else task.exception()
+        if error is not None and not isinstance(error, OutputClosed):
+            self._bug = self._bug or error
+        missing = tail.course.missing
+        if missing:
+            fact = f"{tail.target.name}: {missing}"
+            (self.incomplete if tail.course.opened else self.unread).append(fact)
+            self._desk.notice(fact)
+
+    def _pending(self, now: float) -> set[asyncio.Task[None]]:
+        """Tails to wait for."""
+        if self._desk.writer.closed:
+            return set()
+        tails = self._tails_by_task.items()
+        return {task for task, tail in tails if not tail.is_quiet(now, QUIET)}
+
+    async def _sweep(self) -> None:
+        """Look after streams and repeated lines."""
+        loop = asyncio.get_running_loop()
+        while True:
+            await asyncio.sleep(SWEEP)
+            now = loop.time()
+            for tail in self._tails_by_task.values():
+                tail.check(now)
+            if self._collapser and not self._desk.writer.closed:
+                for line in self._collapser.expired(now):
+                    text = formatter(line.target, self._desk.options)([line.text], [line.stamp])
+                    await self._desk.writer.write(text)

@@ -1,0 +1,43 @@
+"""How logs are followed and printed; the flags of these names are declared in `dlf.task`."""
+
+import msgspec
+
+HELPERS = frozenset(
+    {
+        "init-pytorch",
+        "kubectl-delivery",
+        "istio-init",
+        "istio-proxy",
+        "istio-validation",
+        "linkerd-init",
+        "linkerd-network-validator",
+        "linkerd-proxy",
+    }
+)
+"""Containers that operators and service meshes add to a pod: their logs are not the job's."""
+
+
+class LogOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """Plain values; all have the defaults of the command line.
+
+    Attributes:
+        log_format: `text` for `POD MESSAGE`, `json` for one object a line.
+        log_ranks: ranks whose lines are all printed, negative from the end; empty for every rank.
+        log_dir: directory that gets one file per container instance, or "".
+        log_collapse: print a line that many pods repeat once, then how many repeated it.
+        max_log_streams: logs read at the same time; the rest waits its turn.
+        colour: prefix each pod in a colour of its own.
+        ranks: number of ranks in the job, to count negative ranks from; 0 when unknown.
+        follow: go on until the containers have ended; otherwise print what is there.
+        exclude: names of containers whose logs are left out.
+    """
+
+    log_format: str = "text"
+    log_ranks: tuple[int, ...] = ()
+    log_dir: str = ""
+    log_collapse: bool = False
+    max_log_streams: int = 4096
+    colour: bool = False
+    ranks: int = 0
+    follow: bool = True
+    exclude: frozenset[str] = HELPERS

@@ -1,0 +1,27 @@
+"""Where logs come from: what the multiplexer needs of a Kubernetes client."""
+
+from contextlib import AbstractAsyncContextManager
+from typing import Protocol
+
+
+class LogStream(Protocol):
+    """An open log."""
+
+    async def read(self) -> bytes:
+        """The next bytes, as many as there are; b"" at a clean end. Raises when it broke."""
+
+
+class LogSource(Protocol):
+    """Opens logs; `dlf.kube.client.KubeClient` is one."""
+
+    def open_log(
+        self,
+        namespace: str,
+        pod: str,
+        container: str,
+        *,
+        since_time: str = "",
+        follow: bool = True,
+        previous: bool = False,
+    ) -> AbstractAsyncContextManager[LogStream]:
+        """A log with timestamps. Raises `Rejected` on 4xx, anything else for what may pass."""

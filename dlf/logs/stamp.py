@@ -1,0 +1,59 @@
+"""The timestamp in front of each line: found, compared and cut off for many lines at once.
+
+Kubelet writes `2006-01-02T15:04:05.000000000Z07:00`, in the zone of its node, then one blank.
+Other implementations of the API trim the fraction or write no timestamp at all, and kubelet's
+own remarks in a log have none; such lines are kept as they are.
+"""
+
+import re
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from functools import lru_cache
+from operator import itemgetter
+
+_STAMP = re.compile(rb"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d) ")
+SECOND = 19  # bytes of a timestamp up to its whole second
+
+
+def split(line: bytes) -> tuple[bytes, bytes]:
+    """Timestamp and message of a line; the timestamp is b"" when there is none."""
+    found = _STAMP.match(line)
+    if found is None or second_before(line[:SECOND]) is None:
+        return b"", line
+    return line[: found.end() - 1], line[found.end() :]
+
+
+def common_width(lines: Sequence[bytes]) -> int:
+    """Bytes of the timestamp and its blank, if all lines have the same there; otherwise 0.
+
+    Only the first line is matched in full, of the others the zone's last byte and the blank: this
+    is asked for every batch, and 20 times as fast.
+    """
+    found = _STAMP.match(lines[0])
+    if found is None:
+        return 0
+    width = found.end()
+    if len(lines) == 1:
+        return width
+    try:
+        marks = bytes(map(itemgetter(width - 1), lines))
+        zones = bytes(map(itemgetter(width - 2), lines))
+    except IndexError:
+        return 0
+    same = marks.count(b" ") == len(lines) == zones.count(lines[0][width - 2])
+    return width if same else 0
+
+
+@lru_cache(maxsize=256)
+def second_before(second: bytes) -> bytes | None:
+    """The whole second before this one, in the same form; None when it is no time at all."""
+    try:
+        then = datetime.fromisoformat(second.decode()) - timedelta(seconds=1)
+    except (ValueError, OverflowError):
+        return None
+    return then.isoformat().encode()
+
+
+def zone(stamp: bytes) -> bytes:
+    """The zone of a timestamp: `Z` or `+08:00`."""
+    return stamp[-1:] if stamp.endswith(b"Z") else stamp[-6:]

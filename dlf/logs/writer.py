@@ -1,0 +1,182 @@
+"""Standard output that never stops the event loop, never drops and never tears a line.
+
+A blocked reader must not block dlf, and the descriptor's O_NONBLOCK flag is not ours to set: it is
+shared with whoever else has this pipe or terminal. So a pipe or terminal is opened once more, with
+a flag of its own; where that is forbidden, each write is preceded by a poll and is no longer than
+PIPE_BUF, which a writable pipe takes at once. Pieces are whole lines up to PIPE_BUF in both cases,
+which makes them atomic: what others write to the same pipe comes between lines, not inside one.
+Regular files and /dev/null take everything at once.
+"""
+
+import asyncio
+import errno
+import os
+import select
+import stat
+import time
+from collections.abc import Callable
+
+PIPE_BUF = select.PIPE_BUF
+HIGH_WATER = 1 << 20
+"""Bytes waiting for the reader from which `write` waits."""
+
+
+class OutputClosed(Exception):
+    """Standard output cannot be written to any more.
+
+    Args:
+        reason: "" when its reader has gone, such as `head` that has enough; else what is wrong.
+    """
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason or "the reader of standard output has gone")
+        self.reason = reason
+
+
+class Writer:
+    """The one way to standard output, for one event loop.
+
+    Args:
+        fd: the descriptor; it is not closed.
+        on_closed: told once, when the output turns out to be closed.
+
+    Attributes:
+        closed: what ended the output, or None.
+    """
+
+    def __init__(self, fd: int, on_closed: Callable[[OutputClosed], None] = lambda _: None) -> None:
+        self._fd = fd
+        self._own: int | None = None
+        self._poll: select.poll | None = None
+        self._on_closed = on_closed
+        self.closed: OutputClosed | None = None
+        self._queue: list[bytes] = []
+        self._chunk = b""  # being written
+        self._at = 0
+        self._size = 0  # bytes of chunk and queue that are not written
+        self._scheduled = False
+        self._watching = False
+        self._room: asyncio.Future[None] | None = None
+        self._empty: asyncio.Future[None] | None = None
+        mode = os.fstat(fd).st_mode
+        self._may_block = stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode) or os.isatty(fd)
+        if self._may_block:
+            flags = os.O_WRONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
+            try:
+                self._own = self._fd = os.open(f"/proc/self/fd/{fd}", flags)
+            except OSError:
+                self._poll = select.poll()
+                self._poll.register(fd, select.POLLOUT)
+
+    async def write(self, lines: bytes) -> None:
+        """Take whole lines; wait while too much is waiting for the reader.
+
+        The lines are taken at once: a caller that is cancelled while it waits has lost nothing.
+
+        Raises:
+            OutputClosed: there is nobody to write to any more.
+        """
+        self._raise_if_closed()
+        self._queue.append(lines)
+        self._size += len(lines)
+        if not self._scheduled:
+            # Once for all lines of this turn of the event loop, from however many pods.
+            self._scheduled = True
+            asyncio.get_running_loop().call_soon(self._pump)
+        while self._size > HIGH_WATER:
+            self._room = self._room or asyncio.get_running_loop().create_future()
+            await asyncio.shield(self._room)
+            self._raise_if_closed()
+
+    async def drained(self) -> None:
+        """Wait until everything was given to the reader, or there is none."""
+        if self._size and not self.closed:
+            self._empty = self._empty or asyncio.get_running_loop().create_future()
+            await asyncio.shield(self._empty)
+
+    def flush(self, timeout: float) -> bool:
+        """Write what is left, blocking for at most `timeout` seconds; whether all was written."""
+        deadline = time.monotonic() + timeout
+        poll = select.poll()
+        poll.register(self._fd, select.POLLOUT)
+        while not self._write_some():
+            left = deadline - time.monotonic()
+            if left <= 0 or not poll.poll(left * 1000):
+                return False
+        return not self.closed
+
+    def close(self) -> None:
+        """Let go of the descriptor; what is still waiting is not written."""
+        self._watch(False)
+        self.closed = self.closed or OutputClosed("closed")
+        self._forget()
+        if self._own is not None:
+            os.close(self._own)
+            self._own = None
+
+    def _raise_if_closed(self) -> None:
+        if self.closed:
+            raise OutputClosed(self.closed.reason)
+
+    def _pump(self) -> None:
+        """Write until the reader has enough, then wait for it."""
+        done = self._write_some()
+        self._scheduled = not done
+        self._watch(not done)
+        self._wake()
+
+    def _wake(self) -> None:
+        if self._room and self._size <= HIGH_WATER // 2:
+            self._room.set_result(None)
+            self._room = None
+        if self._empty and not self._size:
+            self._empty.set_result(None)
+            self._empty = None
+
+    def _watch(self, wanted: bool) -> None:
+        if wanted and not self._watching:
+            asyncio.get_running_loop().add_writer(self._fd, self._pump)
+        elif self._watching and not wanted:
+            asyncio.get_running_loop().remove_writer(self._fd)
+        self._watching = wanted
+
+    def _write_some(self) -> bool:
+        """Write while the reader takes it; whether nothing is left to write."""
+        while not self.closed:
+            if self._at == len(self._chunk):
+                self._chunk, self._at = b"".join(self._queue), 0
+                self._queue.clear()
+                if not self._chunk:
+                    return True
+            if self._poll and not self._poll.poll(0):
+                return False
+            try:
+                written = os.write(self._fd, self._piece())
+            except BlockingIOError:
+                return False
+            except OSError as error:
+                gone = error.errno in {errno.EPIPE, errno.ECONNRESET, errno.EIO}
+                self._close(OutputClosed("" if gone else f"standard output: {error.strerror}"))
+                break
+            self._at += written
+            self._size -= written
+        return True
+
+    def _piece(self) -> memoryview | bytes:
+        """What to write next: whole lines of at most PIPE_BUF bytes, or part of a longer one."""
+        chunk, start = self._chunk, self._at
+        if len(chunk) - start <= PIPE_BUF or not self._may_block:
+            return memoryview(chunk)[start:] if start else chunk
+        end = start + PIPE_BUF
+        return memoryview(chunk)[start : chunk.rfind(b"\n", start, end) + 1 or end]
+
+    def _close(self, reason: OutputClosed) -> None:
+        self.closed = reason
+        self._forget()
+        self._on_closed(reason)
+
+    def _forget(self) -> None:
+        """What is waiting cannot be written any more."""
+        self._queue.clear()
+        self._chunk, self._at, self._size = b"", 0, 0
+        self._wake()
