@@ -1,0 +1,1 @@
+"""The embedded runtime: the rendered resource, run as processes on this machine."""

@@ -1,0 +1,109 @@
+"""The pods' lines, printed as on Kubernetes."""
+
+import asyncio
+import os
+import time
+from collections import deque
+from collections.abc import AsyncIterator, Callable, Mapping
+from datetime import UTC, datetime
+
+import msgspec
+
+from dlf.logs.collapse import WINDOW, Collapser
+from dlf.logs.cursor import Batch
+from dlf.logs.files import LogFiles
+from dlf.logs.format import formatter, wants_colour
+from dlf.logs.lines import LineBuffer
+from dlf.logs.options import LogOptions
+from dlf.logs.printer import Printer
+from dlf.logs.target import Target
+from dlf.logs.writer import Writer
+from dlf.task.options import Logs
+
+KEPT_LINES = 20
+"""Lines of each pod that a report shows."""
+
+_SHOWN = 512  # bytes of a line in a report
+_LONGEST_LINE = 16 << 20  # bytes; what is longer is printed in pieces
+
+
+def options(logs: Logs, env: Mapping[str, str], stdout: int, ranks: int) -> LogOptions:
+    """How to print, by the flags, the terminal, and the number of ranks."""
+    return LogOptions(
+        **msgspec.structs.asdict(logs),
+        colour=wants_colour(env, is_terminal=os.isatty(stdout)),
+        ranks=ranks,
+    )
+
+
+class Console:
+    """Prints the output of containers, each line once, as its pod's.
+
+    Args:
+        stdout: the descriptor to print to.
+        options: how.
+        say: told what is wrong with `--log_dir`.
+
+    Raises:
+        UsageError: `--log_dir` cannot be created.
+    """
+
+    def __init__(self, stdout: int, options: LogOptions, say: Callable[[str], None]) -> None:
+        self._options = options
+        self._files = LogFiles(options.log_dir, say) if options.log_dir else None
+        self._collapser = Collapser() if options.log_collapse else None
+        self._writer = Writer(stdout)
+
+    async def copy(self, target: Target, output: AsyncIterator[bytes], last: deque[bytes]) -> None:
+        """Print all of a container's output; a last line without newline gets one.
+
+        Args:
+            target: the container.
+            output: in chunks.
+            last: gets the last lines, without newlines; what is long is cut.
+
+        Raises:
+            OutputClosed: nobody reads what is printed.
+        """
+        printer = Printer(target, self._options, self._files, self._collapser)
+        lines = LineBuffer()
+        async for chunk in output:
+            block = lines.feed(chunk)
+            if lines.size > _LONGEST_LINE:
+                block += lines.take() + b"\n"
+            await self._print(printer, block, last)
+        rest = lines.take()
+        await self._print(printer, rest + b"\n" if rest else b"", last)
+
+    async def repeats(self) -> None:
+        """With `--log_collapse`: print, again and again, what was repeated and how often."""
+        while self._collapser:
+            await asyncio.sleep(WINDOW)
+            await self._print_repeats(time.monotonic())
+
+    async def finish(self) -> None:
+        """Wait until all was given to the reader of standard output."""
+        await self._print_repeats(float("inf"))
+        await self._writer.drained()
+
+    def close(self) -> None:
+        """Let go of descriptors and files."""
+        self._writer.close()
+        if self._files:
+            self._files.close()
+
+    async def _print(self, printer: Printer, block: bytes, last: deque[bytes]) -> None:
+        if not block:
+            return
+        before = datetime.now(UTC).isoformat(timespec="microseconds").encode()[:-6] + b"Z "
+        lines = block[:-1].split(b"\n")
+        last.extend(line[:_SHOWN] for line in lines[-KEPT_LINES:])
+        stamped = [before + line for line in lines]
+        text = printer.render(Batch(stamped, len(before)), b"", time.monotonic())
+        if text:
+            await self._writer.write(text)
+
+    async def _print_repeats(self, now: float) -> None:
+        for repeated in self._collapser.expired(now) if self._collapser else ():
+            line = formatter(repeated.target, self._options)([repeated.text], [repeated.stamp])
+            await self._writer.write(line)

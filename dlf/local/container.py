@@ -1,0 +1,106 @@
+"""One container as a process: a session of its own, one pipe for all that it prints."""
+
+import asyncio
+import os
+import signal
+from collections.abc import AsyncIterator, Mapping
+from contextlib import suppress
+from typing import Self
+
+from dlf.errors import UsageError
+from dlf.local import keeper
+from dlf.local.process import Process
+
+_CHUNK = 1 << 16  # bytes; as much as a pipe holds
+
+
+class Container:
+    """A running process, with everything it starts; `start` makes one."""
+
+    def __init__(self, process: asyncio.subprocess.Process, output: int, mark: str) -> None:
+        self._process = process
+        self._output = output
+        self._mark = mark
+        self._ended = asyncio.Event()
+
+    @classmethod
+    async def start(cls, process: Process, env: Mapping[str, str], directory: str) -> Self:
+        """Start the command.
+
+        Args:
+            process: what to start.
+            env: its whole environment, with the mark of its pod.
+            directory: where; "" for the current one.
+
+        Raises:
+            UsageError: the program or the directory is not there.
+        """
+        output, theirs = os.pipe()
+        try:
+            started = await asyncio.create_subprocess_exec(
+                *process.argv,
+                stdin=asyncio.subprocess.DEVNULL,
+                stdout=theirs,
+                stderr=theirs,
+                env=env,
+                cwd=directory or None,
+                start_new_session=True,
+            )
+        except OSError as error:
+            os.close(output)
+            raise UsageError(f"cannot start `{process.argv[0]}`: {error}") from error
+        finally:
+            os.close(theirs)
+        os.set_blocking(output, False)
+        return cls(started, output, env[keeper.VARIABLE])
+
+    async def wait(self) -> int:
+        """Wait for the end; return the exit code, 128 + n after signal n."""
+        code = await self._process.wait()
+        return code if code >= 0 else 128 - code
+
+    async def clear(self) -> None:
+        """After the end: kill what else runs in it, as when a container's first process ends."""
+        await asyncio.to_thread(keeper.kill, self._mark.encode())
+        self._ended.set()
+
+    def terminate(self) -> None:
+        """Ask the process, and its group, to end."""
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(self._process.pid, signal.SIGTERM)
+
+    async def output(self) -> AsyncIterator[bytes]:
+        """What the container prints, stdout and stderr in the order in which it was written.
+
+        Reads no faster than the caller takes it. Ends when the container has ended and all it
+        printed was read, even if a process that escaped still holds the pipe.
+        """
+        try:
+            while True:
+                over = self._ended.is_set()
+                try:
+                    chunk = os.read(self._output, _CHUNK)
+                except BlockingIOError:
+                    if over:
+                        return
+                    await self._readable()
+                    continue
+                if not chunk:
+                    return
+                yield chunk
+                await asyncio.sleep(0)  # a container that prints without a pause is not alone
+        finally:
+            os.close(self._output)
+
+    async def _readable(self) -> None:
+        """Wait for output, its end, or the container's end."""
+        loop = asyncio.get_running_loop()
+        readable = asyncio.Event()
+        loop.add_reader(self._output, readable.set)
+        waits = {loop.create_task(readable.wait()), loop.create_task(self._ended.wait())}
+        try:
+            await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            loop.remove_reader(self._output)
+            for task in waits:
+                task.cancel()

@@ -1,0 +1,157 @@
+"""Run a rendered job on this machine, from its first process to its outcome."""
+
+import asyncio
+import secrets
+import shutil
+import tempfile
+from collections.abc import Callable, Mapping
+from functools import partial
+from pathlib import Path
+
+from dlf.errors import UsageError
+from dlf.job.outcome import Outcome
+from dlf.local import cards, keeper
+from dlf.local.attempt import Attempt
+from dlf.local.console import Console, options
+from dlf.local.keeper import Keeper
+from dlf.local.plan import Plan, plan
+from dlf.local.ports import free_ports
+from dlf.local.result import conclude, timed_out
+from dlf.manifest.manifest import Manifest
+from dlf.task.options import Logs
+
+_INSTALL = {
+    "bash": "every command is run by `bash -c`: install bash",
+    "mpirun": "install Open MPI; on Debian: apt-get install openmpi-bin",
+}
+
+
+async def run(
+    manifest: Manifest,
+    *,
+    env: Mapping[str, str],
+    working_dir: str,
+    logs: Logs,
+    timeout: float,
+    lead: str,
+    strict: bool,
+    say: Callable[[str], None],
+    stdout: int = 1,
+) -> Outcome:
+    """Run the job that would be submitted, a process for each pod, until its operator would end it.
+
+    Call it before the program has threads: it forks. However it ends, also by SIGKILL of this
+    process, no process of the job is left. To stop a job, cancel the task: SIGTERM goes to all
+    processes, SIGKILL seconds later (`attempt.GRACE`), then CancelledError comes out. A second
+    cancel kills at once; so does leaving this process in whatever way.
+
+    Args:
+        manifest: the rendered resource.
+        env: the environment that the processes inherit.
+        working_dir: where they run; "" for the current directory.
+        logs: how to print their lines.
+        timeout: seconds for the whole job; 0 for no limit.
+        lead: the role whose pod 0 completes the job, or "" for the operator's own rule.
+        strict: a pod that failed in a job that succeeded makes the exit code 1.
+        say: prints a line about the job, not of it.
+        stdout: descriptor that the pods' lines go to.
+
+    Raises:
+        UsageError: bash, mpirun or a directory is not there.
+        OutputClosed: nobody reads what is printed.
+    """
+    scratch = tempfile.mkdtemp(prefix="dlf-")
+    mark = secrets.token_hex(16)
+    guard = Keeper(mark, scratch)
+    try:
+        ports = free_ports(secrets.randbits(32))
+        job = plan(manifest, lead=lead, allocate=partial(next, ports), scratch=scratch)
+        _write(job.files, scratch)
+        environments = _environments(job, env, mark, say)
+        _check_programs(job, environments)
+        console = Console(stdout, options(logs, env, stdout, len(job.processes)), say)
+        try:
+            start = partial(Attempt, job, environments, working_dir, mark, console, say)
+            return await _follow(manifest, job, start, console, timeout, say, strict=strict)
+        finally:
+            console.close()
+    finally:
+        guard.close()
+
+
+async def _follow(
+    manifest: Manifest,
+    job: Plan,
+    start: Callable[[], Attempt],
+    console: Console,
+    timeout: float,
+    say: Callable[[str], None],
+    *,
+    strict: bool,
+) -> Outcome:
+    name = f"{manifest.kind} {manifest.metadata.name}"
+    say(f"{name}: {len(job.processes)} pods as processes on this machine")
+    if job.note:
+        say(job.note)
+    repeats = asyncio.create_task(console.repeats())
+    attempt = start()
+    try:
+        async with asyncio.timeout(timeout or None):
+            succeeded = await attempt.run()
+            for number in range(2, job.rules.attempts + 1):
+                if succeeded:
+                    break
+                say(f"{name} starts anew: attempt {number} of {job.rules.attempts}")
+                attempt = start()
+                succeeded = await attempt.run()
+            await console.finish()
+    except TimeoutError:
+        return timed_out(name, attempt)
+    finally:
+        repeats.cancel()
+    return conclude(name, attempt, succeeded=succeeded, strict=strict)
+
+
+def _write(files: Mapping[str, str], directory: str) -> None:
+    for name, content in files.items():
+        Path(directory, name).write_text(content, encoding="utf-8")
+
+
+def _environments(
+    job: Plan, env: Mapping[str, str], mark: str, say: Callable[[str], None]
+) -> dict[str, dict[str, str]]:
+    """The whole environment of each pod's process."""
+    own = _cards(job, env, say)
+    return {
+        process.pod: {
+            **env,
+            **process.env,
+            **cards_of_pod,
+            # A job inside a job's pod belongs to both.
+            keeper.VARIABLE: f"{env.get(keeper.VARIABLE, '')} {mark}/{process.pod}/".strip(),
+        }
+        for process, cards_of_pod in zip(job.processes, own, strict=True)
+    }
+
+
+def _cards(job: Plan, env: Mapping[str, str], say: Callable[[str], None]) -> list[dict[str, str]]:
+    """The variables that select each pod's cards; says so when there are too few."""
+    wanted = [process.cards for process in job.processes]
+    devices = (path.name for path in Path("/dev").iterdir())
+    machine = cards.present(devices, env) if any(wanted) else None
+    total = sum(count for count in wanted if count > 0)
+    if not machine:
+        if any(wanted):
+            say("the job asks for accelerators, and this machine has none: it runs without")
+        return [{} for _ in wanted]
+    if total > len(machine.names):
+        say(f"the job asks for {total} cards, and {len(machine.names)} are here: pods share them")
+    return cards.assign(machine, wanted)
+
+
+def _check_programs(job: Plan, environments: Mapping[str, Mapping[str, str]]) -> None:
+    for process in job.processes:
+        program = process.argv[0]
+        if not shutil.which(program, path=environments[process.pod].get("PATH")):
+            hint = _INSTALL.get(program, "")
+            raise UsageError(f"`{program}` is not on this machine's PATH", hint)
