@@ -41,7 +41,7 @@ async def train(asked: "Invocation", edge: Edge) -> Outcome:
     async with connect(asked.connection, edge) as (client, namespace):
 
         def open_logs(ranks: int) -> Multiplexer:
-            options = log_options(asked.logs, edge.env, terminal=edge.terminal, ranks=ranks)
+            options = log_options(asked.logs, edge, ranks=ranks)
             return Multiplexer(client, writer, options, edge.say)
 
         request = Request(

@@ -100,9 +100,9 @@ async def _locally(asked: Invocation, edge: Edge) -> Outcome:
         working_dir=asked.task.working_dir if "working_dir" in asked.arguments.flags else "",
         stdout=edge.stdout,
         logs=asked.logs,
-        terminal=edge.terminal,
         timeout=asked.lifecycle.timeout,
         lead=asked.framework.lead,
+        strict=asked.lifecycle.strict,
         say=edge.say,
     )
 

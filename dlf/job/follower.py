@@ -23,6 +23,7 @@ from dlf.manifest.kinds import EVENT, POD, Kind
 from dlf.manifest.observed import Event, Job, Pod
 
 _SILENCE = 60.0  # seconds after which an operator that wrote no condition is worth a word
+_PATIENCE = 5.0  # seconds that a normal start takes; what is still waited for then is said
 
 
 class End(enum.Enum):
@@ -85,6 +86,7 @@ class Follower:
         self._warnings: dict[str, Event] = {}
         self._told: dict[str, str] = {}
         self._ending: asyncio.Future[Ending] = asyncio.get_running_loop().create_future()
+        self._patience: asyncio.TimerHandle | None = None
         self._tasks: list[asyncio.Task[None]] = []
 
     async def __aenter__(self) -> "Follower":
@@ -94,6 +96,8 @@ class Follower:
         return self
 
     async def __aexit__(self, *_: object) -> None:
+        if self._patience:
+            self._patience.cancel()
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
@@ -109,7 +113,7 @@ class Follower:
         if start_timeout:
             clocks.append(loop.call_later(start_timeout, self._start_expired))
         if timeout:
-            clocks.append(loop.call_later(timeout, self._finish, End.TIMEOUT))
+            clocks.append(loop.call_later(timeout, self._expired))
         try:
             return await self._ending
         finally:
@@ -145,11 +149,10 @@ class Follower:
         if not self._ending.done():
             self._ending.set_exception(error)
 
-    def _finish(self, end: End, words: str = "") -> None:
+    def _finish(self, end: End, why: str = "") -> None:
         if not self._ending.done():
             lead = self._lead_succeeded()
-            why_ = words or self._waiting()
-            self._ending.set_result(Ending(end, verdict(self.job), why_, lead))
+            self._ending.set_result(Ending(end, verdict(self.job), why, lead))
 
     async def _watch_job(self) -> None:
         meta = self.job.metadata
@@ -240,8 +243,9 @@ class Follower:
         elif lost := hopeless(self.pods.values()):
             pod, reason = lost
             self._finish(End.HOPELESS, f"pod {pod.metadata.name} can never start: {reason}")
-        elif self.pods or self._warnings:
-            self._tell("waiting", self._waiting())
+        elif not self._patience and self._waiting() != self._told.get("waiting", ""):
+            loop = asyncio.get_running_loop()
+            self._patience = loop.call_later(_PATIENCE, self._tell_waiting)
 
     def _lead_succeeded(self) -> bool:
         """The lead's success is the job's; its failure is left to the operator's policies."""
@@ -254,13 +258,21 @@ class Follower:
         return why(list(self.pods.values()), self.total, self._warnings)
 
     def _start_expired(self) -> None:
-        if self._waiting():
-            self._finish(End.START_TIMEOUT)
+        if waiting := self._waiting():
+            self._finish(End.START_TIMEOUT, waiting)
+
+    def _expired(self) -> None:
+        self._finish(End.TIMEOUT, self._waiting() or self._count())
 
     def _silent(self) -> None:
         if verdict(self.job).phase is Phase.SUBMITTED and not self.pods:
             events = self._waiting() if self._warnings else "it wrote no event either"
             self._say(f"the operator has not reacted to the job: {events}")
+
+    def _tell_waiting(self) -> None:
+        self._patience = None
+        if not self._ending.done():
+            self._tell("waiting", self._waiting())
 
     def _count(self) -> str:
         return f"{len(self.running())} of {self.total} running"

@@ -7,8 +7,7 @@ import msgspec
 from dlf.errors import Rejected
 from dlf.kube.client import KubeClient
 from dlf.kube.follow import Change, Snapshot, follow
-from dlf.kube.http import Request
-from dlf.kube.paths import action_of, path_of
+from dlf.kube.request import Request, action_of, path_of
 from dlf.manifest.kinds import COMMAND, POD, VOLCANO_JOB, Kind
 from dlf.manifest.meta import ObjectMeta, OwnerReference
 from dlf.manifest.observed import Job, Pod

@@ -1,0 +1,84 @@
+"""Whole histories of a job, end to end over a real socket, on the fake clock."""
+
+import asyncio
+
+from job.stage import Stage, play
+
+from dlf.errors import ExitCode
+
+
+async def three_pods(stage: Stage) -> tuple[str, list[str]]:
+    """The operator accepts a job of three pods, and all of them run."""
+    job = await stage.job()
+    stage.condition(job, "Created")
+    pods = [stage.pod(job, "master", 0), stage.pod(job, "worker", 0), stage.pod(job, "worker", 1)]
+    for number, pod in enumerate(pods):
+        stage.runs(pod, f"hello from {number}")
+    stage.condition(job, "Created", "Running")
+    await stage.heard("3 of 3 running")
+    return job, pods
+
+
+def test_success_prints_all_logs_and_exits_0() -> None:
+    """A job that succeeds ends dlf with 0 after every line of every pod was printed."""
+
+    async def history(stage: Stage) -> None:
+        job, pods = await three_pods(stage)
+        for pod in pods:
+            stage.ends(pod, 0, "bye")
+        stage.condition(
+            job, "Created", "-Running", "Succeeded", completionTime="2026-01-01T00:00:00Z"
+        )
+
+    played = play(history)
+
+    assert played.code == ExitCode.SUCCEEDED
+    assert sorted(played.out) == [
+        "pytorchjob-demo-ab12-master-0 bye",
+        "pytorchjob-demo-ab12-master-0 hello from 0",
+        "pytorchjob-demo-ab12-worker-0 bye",
+        "pytorchjob-demo-ab12-worker-0 hello from 1",
+        "pytorchjob-demo-ab12-worker-1 bye",
+        "pytorchjob-demo-ab12-worker-1 hello from 2",
+    ]
+    assert played.said[0] == "submitted PyTorchJob pytorchjob-demo-ab12 in namespace pipeline"
+
+
+def test_failure_names_the_first_pod_and_exits_1() -> None:
+    """A failed job ends dlf with 1, and the block names the pod that failed first."""
+
+    async def history(stage: Stage) -> None:
+        job, pods = await three_pods(stage)
+        stage.ends(pods[2], 7, "ValueError: no data")
+        await asyncio.sleep(3)
+        stage.ends(pods[0], 1, "NCCL error: remote process exited")
+        stage.ends(pods[1], 143)
+        stage.condition(job, "Created", "-Running", "Failed")
+
+    played = play(history)
+
+    assert played.code == ExitCode.FAILED
+    assert played.outcome
+    assert [f.pod.rpartition("ab12-")[2] for f in played.outcome.failures] == [
+        "worker-1",
+        "master-0",
+        "worker-0",
+    ]
+    assert (
+        "PyTorchJob pytorchjob-demo-ab12 failed: pod pytorchjob-demo-ab12-worker-1 (rank 2):"
+        " exit code 7, on node node-1 (and 2 more)"
+    ) in played.said
+    assert "  | ValueError: no data" in played.said
+
+
+def test_job_deleted_by_someone_else_exits_5() -> None:
+    """A job that vanishes while it is followed is a result of its own."""
+
+    async def history(stage: Stage) -> None:
+        job, _ = await three_pods(stage)
+        stage.api.store.remove(stage.jobs, job)
+
+    played = play(history)
+
+    assert played.code == ExitCode.DELETED
+    assert "PyTorchJob pytorchjob-demo-ab12 was deleted by someone else" in played.said
