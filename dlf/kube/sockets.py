@@ -1,0 +1,275 @@
+"""Connections for httpcore: non-blocking sockets, plain or TLS, watched by the event loop.
+
+httpcore's own backend for asyncio is anyio: each read passes its stream, an asyncio transport and,
+for TLS, two memory buffers. A thousand idle log streams are a thousand of all of these. Here a
+connection is one socket, or one SSL socket, and a read is one callback and one system call.
+"""
+
+import asyncio
+import ipaddress
+import select
+import socket
+import ssl
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import httpcore
+
+# A peer that vanished without a word is noticed after a minute, however long a read may take.
+KEEPALIVE = (
+    (socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1),
+    (socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, 30),
+    (socket.IPPROTO_TCP, socket.TCP_KEEPINTVL, 10),
+    (socket.IPPROTO_TCP, socket.TCP_KEEPCNT, 3),
+)
+
+_AT_ONCE = 64 << 10  # bytes of one read
+_RECORD = 16 << 10  # bytes of a full TLS record
+
+
+class SocketBackend:
+    """Makes the connections of a pool; an `httpcore.AsyncNetworkBackend` in all but ancestry."""
+
+    async def connect_tcp(
+        self,
+        host: str,
+        port: int,
+        timeout: float | None = None,
+        local_address: str | None = None,
+        socket_options: Iterable[Any] | None = None,
+    ) -> "SocketStream":
+        """Connect to the first of the host's addresses that answers.
+
+        Raises:
+            httpcore.ConnectError, httpcore.ConnectTimeout: none did.
+        """
+        loop = asyncio.get_running_loop()
+        with _mapped(httpcore.ConnectError, httpcore.ConnectTimeout):
+            async with asyncio.timeout(timeout):
+                addresses = await _resolve(host, port)
+                failure: Exception = OSError(f"no address of {host}")
+                for index, (family, address) in enumerate(addresses):
+                    sock = socket.socket(family, socket.SOCK_STREAM)
+                    try:
+                        sock.setblocking(False)
+                        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+                        for option in socket_options or ():
+                            sock.setsockopt(*option)
+                        if local_address:
+                            sock.bind((local_address, 0))
+                        # One address that swallows packets must not use up the time of all.
+                        left = len(addresses) - index
+                        async with asyncio.timeout(timeout / left if timeout else None):
+                            await loop.sock_connect(sock, address)
+                    except (OSError, TimeoutError) as error:
+                        sock.close()
+                        failure = error
+                    except BaseException:
+                        sock.close()
+                        raise
+                    else:
+                        return SocketStream(sock)
+                raise failure
+
+
+class SocketStream:
+    """One connection; an `httpcore.AsyncNetworkStream` in all but ancestry.
+
+    Attributes:
+        recent: what the last `read` returned, after the three bytes before it.
+    """
+
+    def __init__(self, sock: socket.socket) -> None:
+        self._sock = sock
+        self._fd = sock.fileno()
+        self._loop = asyncio.get_running_loop()
+        self._waiter: asyncio.Future[bytes] | None = None
+        self._watched = False
+        self.recent = b""
+
+    def receive(self) -> asyncio.Future[bytes]:
+        """The next bytes, as many as there are up to 64 KB; b"" when the peer has closed.
+
+        The socket is read in the callback that says it is readable, and watched until nobody
+        waits for it when it is: for a steady reader that is one call of the system per read.
+        """
+        if not self._watched:
+            self._loop.add_reader(self._fd, self._on_readable)
+            self._watched = True
+        self._waiter = self._loop.create_future()
+        return self._waiter
+
+    async def read(self, max_bytes: int, timeout: float | None = None) -> bytes:  # noqa: ARG002
+        """As `receive`, within a time.
+
+        Raises:
+            httpcore.ReadError, httpcore.ReadTimeout, ssl.SSLError: it broke, or nothing came.
+        """
+        with _mapped(httpcore.ReadError, httpcore.ReadTimeout):
+            async with asyncio.timeout(timeout):
+                data = await self.receive()
+        self.recent = self.recent[-3:] + data
+        return data
+
+    async def write(self, buffer: bytes, timeout: float | None = None) -> None:
+        """Send all of it.
+
+        Raises:
+            httpcore.WriteError, httpcore.WriteTimeout, ssl.SSLError: it broke, or was not taken.
+        """
+        self.recent = b""
+        left = memoryview(buffer)
+        with _mapped(httpcore.WriteError, httpcore.WriteTimeout):
+            async with asyncio.timeout(timeout):
+                while left:
+                    try:
+                        left = left[self._sock.send(left) :]
+                    except (BlockingIOError, ssl.SSLWantWriteError):
+                        await self._ready(writable=True)
+
+    async def aclose(self) -> None:
+        """Close the connection. A reader is cancelled."""
+        self._unwatch()
+        if self._waiter is not None:
+            self._waiter.cancel()
+        self._sock.close()
+
+    async def start_tls(
+        self,
+        ssl_context: ssl.SSLContext,
+        server_hostname: str | None = None,
+        timeout: float | None = None,
+    ) -> "SocketStream":
+        """Agree on TLS; the connection is then used through the returned stream.
+
+        Raises:
+            httpcore.ConnectError, httpcore.ConnectTimeout: no agreement; its cause says why.
+        """
+        self._unwatch()
+        try:
+            with _mapped(httpcore.ConnectError, httpcore.ConnectTimeout, ssl.SSLError):
+                async with asyncio.timeout(timeout):
+                    secure = ssl_context.wrap_socket(
+                        self._sock,
+                        server_hostname=server_hostname,
+                        do_handshake_on_connect=False,
+                        suppress_ragged_eofs=False,
+                    )
+                    self._sock = secure
+                    await self._shake_hands(secure)
+        except BaseException:
+            self._sock.close()
+            raise
+        return SocketStream(secure)
+
+    def get_extra_info(self, info: str) -> Any:
+        """What httpcore asks about a connection."""
+        match info:
+            case "ssl_object":
+                return self._sock if isinstance(self._sock, ssl.SSLSocket) else None
+            case "socket":
+                return self._sock
+            case "client_addr":
+                return self._sock.getsockname()
+            case "server_addr":
+                return self._sock.getpeername()
+            case "is_readable":
+                poll = select.poll()
+                poll.register(self._fd, select.POLLIN)
+                return bool(poll.poll(0))
+            case _:
+                return None
+
+    def _on_readable(self) -> None:
+        waiter = self._waiter
+        if waiter is None or waiter.done():
+            self._unwatch()
+            return
+        try:
+            data = self._receive()
+        except (BlockingIOError, ssl.SSLWantReadError):
+            return
+        except ssl.SSLZeroReturnError:
+            data = b""
+        except OSError as error:
+            self._unwatch()
+            waiter.set_exception(error)
+            return
+        waiter.set_result(data)
+
+    def _receive(self) -> bytes:
+        """What has arrived. Full TLS records have others behind them; small ones seldom have."""
+        data = self._sock.recv(_AT_ONCE)
+        if len(data) < _RECORD:
+            return data
+        parts = [data]
+        size = len(data)
+        try:
+            while size < _AT_ONCE and len(data) >= _RECORD:
+                data = self._sock.recv(_AT_ONCE - size)
+                parts.append(data)
+                size += len(data)
+        except OSError:
+            # What came is good; the next read says what is wrong.
+            pass
+        return b"".join(parts)
+
+    async def _shake_hands(self, sock: ssl.SSLSocket) -> None:
+        while True:
+            try:
+                sock.do_handshake()
+            except ssl.SSLWantReadError:
+                await self._ready(writable=False)
+            except ssl.SSLWantWriteError:
+                await self._ready(writable=True)
+            else:
+                return
+
+    async def _ready(self, *, writable: bool) -> None:
+        ready = self._loop.create_future()
+        add, remove = (
+            (self._loop.add_writer, self._loop.remove_writer)
+            if writable
+            else (self._loop.add_reader, self._loop.remove_reader)
+        )
+        add(self._fd, _set, ready)
+        try:
+            await ready
+        finally:
+            remove(self._fd)
+
+    def _unwatch(self) -> None:
+        if self._watched:
+            self._loop.remove_reader(self._fd)
+            self._watched = False
+
+
+def _set(ready: asyncio.Future[None]) -> None:
+    if not ready.done():
+        ready.set_result(None)
+
+
+async def _resolve(host: str, port: int) -> list[tuple[int, Any]]:
+    """Families and addresses of a host; without asking a thread when it is an address itself."""
+    try:
+        version = ipaddress.ip_address(host).version
+    except ValueError:
+        loop = asyncio.get_running_loop()
+        infos = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+        return [(family, address) for family, _, _, _, address in infos]
+    return [(socket.AF_INET if version == 4 else socket.AF_INET6, (host, port))]
+
+
+@contextmanager
+def _mapped(broken: type[Exception], late: type[Exception], *more: type[OSError]) -> Iterator[None]:
+    """Turn the socket's exceptions into httpcore's. Other words of TLS go through as they are."""
+    try:
+        yield
+    except TimeoutError as error:
+        raise late(str(error)) from error
+    except OSError as error:
+        wire = isinstance(error, (ssl.SSLEOFError, ssl.SSLSyscallError, *more))
+        if isinstance(error, ssl.SSLError) and not wire:
+            raise
+        raise broken(str(error)) from error
