@@ -84,14 +84,14 @@ def running_cluster(operator: Operator) -> Iterator[Cluster]:
         authority.kubeconfig(kubeconfig, gateway.server, admin)
         cluster = Cluster(gateway.server, kubeconfig, api, authority, sandbox)
         try:
-            _start(cluster, operator, admin)
+            _start(cluster, gateway, operator, admin)
         except Exception as error:
             error.add_note(sandbox.last_words())
             raise
         yield cluster
 
 
-def _start(cluster: Cluster, operator: Operator, admin: Identity) -> None:
+def _start(cluster: Cluster, gateway: Gateway, operator: Operator, admin: Identity) -> None:
     """Start the components in an order in which nothing waits longer than it must."""
     sandbox, authority, api = cluster.sandbox, cluster.authority, cluster.api
     start_etcd(sandbox)
@@ -106,7 +106,7 @@ def _start(cluster: Cluster, operator: Operator, admin: Identity) -> None:
     operator.start(sandbox, api, inner)
     sandbox.wait(lambda: node.is_ready(api), "node")
     node.add_capacity(api, _CARDS)
-    operator.wait(sandbox)
+    sandbox.wait(lambda: gateway.answers(operator.ready), operator.program.name)
 
 
 def _succeeds(api: httpx.Client, path: str) -> bool:

@@ -15,6 +15,9 @@ def start_etcd(sandbox: Sandbox) -> None:
     sandbox.run(
         "etcd",
         toolchain.ETCD.build(),
+        "--name=test",
+        "--initial-cluster=test=http://127.0.0.1:2380",
+        "--initial-advertise-peer-urls=http://127.0.0.1:2380",
         f"--data-dir={sandbox.directory / 'etcd'}",
         f"--listen-client-urls={_ETCD}",
         f"--advertise-client-urls={_ETCD}",

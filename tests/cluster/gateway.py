@@ -41,6 +41,18 @@ class Gateway:
         """Begin to forward and to answer."""
         self._thread.start()
 
+    def answers(self, url: str) -> bool:
+        """Tell whether ``url``, asked for from inside, is answered with success."""
+
+        async def ask() -> bool:
+            async with httpx.AsyncClient(trust_env=False) as client:
+                return (await client.get(url)).is_success
+
+        try:
+            return asyncio.run_coroutine_threadsafe(ask(), self._loop).result()
+        except httpx.TransportError:
+            return False
+
     def stop(self) -> None:
         """Close everything; returns when the thread has ended."""
         if self._thread.is_alive():

@@ -14,6 +14,8 @@ from .sandbox import BRIDGE, NODE_ADDRESS, Sandbox
 
 NODE = "node-1"
 
+_LABELS = "cpu=true,train=true,gpu=true,gpu-type=V100"
+"""What the platform's node selectors look for."""
 _PATH = f"/api/v1/nodes/{NODE}"
 _CRI = 'plugins."io.containerd.grpc.v1.cri"'
 
@@ -85,6 +87,7 @@ def start_kubelet(sandbox: Sandbox, authority: Authority) -> None:
         f"--cert-dir={directory / 'certificates'}",
         f"--hostname-override={NODE}",
         f"--node-ip={NODE_ADDRESS}",
+        f"--node-labels={_LABELS}",
     )
 
 

@@ -70,10 +70,6 @@ class Operator:
         if self.webhooks is not None:
             _mount_certificates(sandbox, api, mounted)
 
-    def wait(self, sandbox: Sandbox) -> None:
-        """Wait until it answers."""
-        sandbox.wait(lambda: sandbox.answers(self.ready), self.program.name)
-
 
 def _training_operator(program: Program) -> Operator:
     return Operator(

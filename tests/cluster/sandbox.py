@@ -124,14 +124,6 @@ class Sandbox:
 
         wait_until(holds_and_all_run, what, seconds)
 
-    def answers(self, url: str) -> bool:
-        """Tell whether ``url``, asked for from inside, is answered with success."""
-        try:
-            self.check("busybox", "wget", "-q", "-T", "2", "-O", "-", url)
-        except subprocess.CalledProcessError:
-            return False
-        return True
-
     def last_words(self, lines: int = 15) -> str:
         """Return the end of every log, for the report of a failure."""
         ends = []
