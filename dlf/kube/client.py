@@ -13,13 +13,14 @@ from typing import Self, TypeVar
 import msgspec
 
 from dlf.errors import Rejected
+from dlf.kube import request as requests
 from dlf.kube.answers import Discovery, Object, Page, Review, decode
 from dlf.kube.config import ClusterConfig
-from dlf.kube.http import ANSWER, Http, Request, Stream
+from dlf.kube.http import Http, Stream
 from dlf.kube.outage import Outage, Retry
-from dlf.kube.paths import ACCESS_REVIEW, POD_LOG, action_of, path_of
 from dlf.kube.refusal import Action, ObjectMissing, Unavailable, failure
-from dlf.manifest.kinds import POD, Kind
+from dlf.kube.request import Request
+from dlf.manifest.kinds import Kind
 from dlf.manifest.observed import Status, WatchEvent
 
 T = TypeVar("T")
@@ -27,20 +28,17 @@ T = TypeVar("T")
 NONCE = "dlf/submission"
 """Annotation by which a create that was sent twice recognises its own object."""
 
-PAGE = 500
-"""Objects that one LIST request asks for."""
-
-WATCH_GRACE = 30.0
-"""Seconds that a watch may be silent beyond the time after which the server ends it."""
-
 
 class KubeClient:
     """A client of one API server; an async context manager.
 
+    Every method raises `Rejected` when the server says no, and `ClusterLost` when the outage budget
+    is used up; theirs say what else.
+
     Args:
         config: from `load_config`.
         outage: seconds for which an operation is tried again without a single success.
-        notice: told once when an outage begins and once when it is over.
+        notice: told once when an outage begins, once when it is over, and of what is odd.
 
     Raises:
         UsageError: a certificate of the configuration cannot be used; and, from any method before
@@ -92,21 +90,10 @@ class KubeClient:
 
         Raises:
             Rejected: also for an object of this name that is not ours (409).
-            ClusterLost: the outage budget is used up.
         """
-        query = {"fieldValidation": "Strict" if strict else "Warn"}
-        if dry_run:
-            query["dryRun"] = "All"
+        ask = requests.create(kind, namespace, body, dry_run=dry_run, strict=strict)
         try:
-            return await self.request(
-                Request(
-                    action=action_of("create", kind, namespace),
-                    method="POST",
-                    path=path_of(kind, namespace),
-                    query=query,
-                    body=body,
-                )
-            )
+            return await self.request(ask)
         except Rejected as error:
             ours = decode(body, Object).metadata
             nonce = (ours.annotations or {}).get(NONCE)
@@ -125,18 +112,9 @@ class KubeClient:
 
         Raises:
             Rejected: also when the kind itself is not served (404).
-            ClusterLost: the outage budget is used up.
         """
         try:
-            return decode(
-                await self.request(
-                    Request(
-                        action=action_of("get", kind, namespace, name),
-                        path=path_of(kind, namespace, name),
-                    )
-                ),
-                type_,
-            )
+            return decode(await self.request(requests.get(kind, namespace, name)), type_)
         except ObjectMissing:
             return None
 
@@ -149,33 +127,30 @@ class KubeClient:
         label_selector: str = "",
         field_selector: str = "",
     ) -> tuple[list[T], str]:
-        """All objects that match, and the resourceVersion from which to watch them.
-
-        Raises:
-            Rejected: the server said no.
-            ClusterLost: the outage budget is used up.
-        """
+        """All objects that match, and the resourceVersion from which to watch them."""
         items: list[T] = []
-        query = _selectors(label_selector, field_selector) | {"limit": str(PAGE)}
+        token = ""
         while True:
-            request = Request(
-                action=action_of("list", kind, namespace),
-                path=path_of(kind, namespace),
-                query=query,
+            ask = requests.list_page(
+                kind,
+                namespace,
+                label_selector=label_selector,
+                field_selector=field_selector,
+                token=token,
             )
             try:
-                page = decode(await self.request(request), Page)
+                page = decode(await self.request(ask), Page)
             except Rejected as error:
-                if error.status != 410 or "continue" not in query:
+                if error.status != 410 or not token:
                     raise
                 # The server has forgotten the list that we were reading: read it from the start.
                 items.clear()
-                del query["continue"]
+                token = ""
                 continue
             items += [decode(item, type_) for item in page.items or ()]
-            if not page.metadata.continue_:
+            token = page.metadata.continue_ or ""
+            if not token:
                 return items, page.metadata.resource_version
-            query = query | {"continue": page.metadata.continue_}
 
     async def delete(
         self,
@@ -197,27 +172,10 @@ class KubeClient:
 
         Returns:
             False when it was gone already, or has another uid.
-
-        Raises:
-            Rejected: the server said no.
-            ClusterLost: the outage budget is used up.
         """
-        options: dict[str, object] = {
-            "kind": "DeleteOptions",
-            "apiVersion": "v1",
-            "propagationPolicy": "Foreground" if foreground else "Background",
-        }
-        if uid:
-            options["preconditions"] = {"uid": uid}
+        ask = requests.delete(kind, namespace, name, uid=uid, foreground=foreground)
         try:
-            await self.request(
-                Request(
-                    action=action_of("delete", kind, namespace, name),
-                    method="DELETE",
-                    path=path_of(kind, namespace, name),
-                    body=msgspec.json.encode(options),
-                )
-            )
+            await self.request(ask)
         except ObjectMissing:
             return False
         except Rejected as error:
@@ -245,20 +203,16 @@ class KubeClient:
             Rejected: the server said no; 410 means that it has forgotten this version.
             Unavailable: no answer, 429, 5xx, or the stream broke.
         """
-        request = Request(
-            action=action_of("watch", kind, namespace),
-            path=path_of(kind, namespace),
-            query={
-                **_selectors(label_selector, field_selector),
-                "watch": "true",
-                "allowWatchBookmarks": "true",
-                "resourceVersion": resource_version,
-                "timeoutSeconds": str(timeout_seconds),
-            },
-            patience=timeout_seconds + WATCH_GRACE,
+        ask = requests.watch(
+            kind,
+            namespace,
+            label_selector=label_selector,
+            field_selector=field_selector,
+            resource_version=resource_version,
+            timeout_seconds=timeout_seconds,
         )
-        async with self._http.stream(request) as stream:
-            yield _watch_events(stream, request.action)
+        async with self._http.stream(ask) as stream:
+            yield _watch_events(stream, ask.action)
 
     def open_log(
         self,
@@ -293,42 +247,28 @@ class KubeClient:
             Rejected: the server said no; 400 while the container is still being created.
             Unavailable: no answer, 429, 5xx (also: the pod's node does not answer).
         """
-        query = {
-            "container": container,
-            "follow": "true" if follow else "",
-            "previous": "true" if previous else "",
-            "timestamps": "true" if timestamps else "",
-            "sinceTime": since_time,
-            "tailLines": "" if tail_lines is None else str(tail_lines),
-            "limitBytes": "" if limit_bytes is None else str(limit_bytes),
-        }
         return self._http.stream(
-            Request(
-                action=action_of("get", POD_LOG, namespace, pod),
-                path=path_of(POD, namespace, pod, "log"),
-                query=_given(query),
-                patience=None if follow else ANSWER,
+            requests.log(
+                namespace,
+                pod,
+                container,
+                since_time=since_time,
+                follow=follow,
+                previous=previous,
+                timestamps=timestamps,
+                tail_lines=tail_lines,
+                limit_bytes=limit_bytes,
             )
         )
 
     async def served(self, group: str, version: str) -> frozenset[str]:
-        """The plurals that the server serves in a version; empty when it has no such version.
-
-        Raises:
-            Rejected: the server said no.
-            ClusterLost: the outage budget is used up.
-        """
-        found = await self._discover(f"/apis/{group}/{version}" if group else f"/api/{version}")
+        """The plurals that the server serves in a version; empty when it has no such version."""
+        found = await self._discover(requests.discovery(group, version))
         return frozenset(each.name for each in found.resources or () if "/" not in each.name)
 
     async def served_versions(self, group: str) -> tuple[str, ...]:
-        """The versions that the server serves of an API group, the preferred one first.
-
-        Raises:
-            Rejected: the server said no.
-            ClusterLost: the outage budget is used up.
-        """
-        found = await self._discover(f"/apis/{group}")
+        """The versions that the server serves of an API group, the preferred one first."""
+        found = await self._discover(requests.discovery(group))
         return tuple(each.version for each in found.versions or ())
 
     async def allowed(self, verb: str, kind: Kind | tuple[str, str, str], namespace: str) -> bool:
@@ -337,93 +277,37 @@ class KubeClient:
         Args:
             verb: such as `create`.
             kind: or (group, plural, subresource) for what has no Kind.
-            namespace: "" for all, or for what has none.
-
-        Raises:
-            Rejected: the server said no to the question.
-            ClusterLost: the outage budget is used up.
+            namespace: "" for what has none.
         """
-        group, plural, subresource = (
-            kind if isinstance(kind, tuple) else (kind.group, kind.plural, "")
-        )
-        asked = {
-            "verb": verb,
-            "group": group,
-            "resource": plural,
-            "subresource": subresource,
-            "namespace": namespace,
-        }
-        answer = await self.request(
-            Request(
-                action=action_of("create", ACCESS_REVIEW, ""),
-                method="POST",
-                path=path_of(ACCESS_REVIEW, ""),
-                body=msgspec.json.encode(
-                    {
-                        "apiVersion": ACCESS_REVIEW.api_version,
-                        "kind": ACCESS_REVIEW.name,
-                        "spec": {"resourceAttributes": asked},
-                    }
-                ),
-            )
-        )
-        return decode(answer, Review).status.allowed
+        group, plural, sub = kind if isinstance(kind, tuple) else (kind.group, kind.plural, "")
+        ask = requests.access_review(verb, group, plural, sub, namespace)
+        return decode(await self.request(ask), Review).status.allowed
 
     async def request(self, request: Request) -> bytes:
-        """Send any request until it has an answer, and return that answer's body.
-
-        Raises:
-            Rejected: the server said no.
-            ClusterLost: the outage budget is used up.
-        """
+        """Send any request until it has an answer, and return that answer's body."""
         with self.retry(request.action) as retry:
             while True:
                 try:
-                    answer = await self._http.fetch(request)
-                except Unavailable as failure:
-                    await retry.wait(failure)
-                else:
-                    retry.worked()
-                    return answer
+                    return await self._http.fetch(request)
+                except Unavailable as failed:
+                    await retry.wait(failed)
 
     def retry(self, action: Action) -> Retry:
         """The tries of one operation, on this client's outage budget."""
         return Retry(self._outage, action.words)
 
-    async def _discover(self, path: str) -> Discovery:
+    async def _discover(self, ask: Request) -> Discovery:
         try:
-            answer = await self.request(Request(action=Action("get", path), path=path))
+            return decode(await self.request(ask), Discovery)
         except Rejected as error:
             if error.status == 404:
                 return Discovery()
             raise
-        return decode(answer, Discovery)
-
-
-def _selectors(label_selector: str, field_selector: str) -> dict[str, str]:
-    return _given({"labelSelector": label_selector, "fieldSelector": field_selector})
-
-
-def _given(query: dict[str, str]) -> dict[str, str]:
-    return {key: value for key, value in query.items() if value}
 
 
 async def _watch_events(stream: Stream, action: Action) -> AsyncIterator[WatchEvent]:
-    async for line in _lines(stream):
+    async for line in stream.lines():
         event = decode(line, WatchEvent)
         if event.type == "ERROR":
-            code = decode(event.object, Status).code
-            raise failure(action, code, event.object)
+            raise failure(action, decode(event.object, Status).code or 500, event.object)
         yield event
-
-
-async def _lines(stream: Stream) -> AsyncIterator[bytes]:
-    """The lines of a stream, without their newline; an unfinished last one is left out."""
-    parts: list[bytes] = []
-    while batch := await stream.read():
-        *complete, rest = batch.split(b"\n")
-        for line in complete:
-            parts.append(line)
-            yield b"".join(parts)
-            parts.clear()
-        parts.append(rest)

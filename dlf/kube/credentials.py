@@ -39,7 +39,7 @@ class Credentials:
                 return _bearer(token)
             case TokenFile(path):
                 try:
-                    return _bearer(path.read_text(encoding="ascii").strip())
+                    return _bearer(path.read_text(encoding="utf-8").strip())
                 except (OSError, ValueError) as error:
                     raise UsageError(f"token file {path}: {error}") from error
             case Basic(username, password):
@@ -68,4 +68,6 @@ class Credentials:
 
 
 def _bearer(token: str) -> dict[str, str]:
+    if not (token.isascii() and token.isprintable()):
+        raise UsageError("the bearer token has characters that no header can carry")
     return {"Authorization": f"Bearer {token}"} if token else {}

@@ -13,8 +13,8 @@ from dlf.kube.answers import Object, decode
 from dlf.kube.client import KubeClient
 from dlf.kube.cursor import SETTLED, WatchCursor
 from dlf.kube.outage import Retry
-from dlf.kube.paths import action_of
 from dlf.kube.refusal import Unavailable
+from dlf.kube.request import action_of
 from dlf.manifest.kinds import Kind
 from dlf.manifest.observed import WatchEvent
 

@@ -4,36 +4,29 @@
     429, 5xx, any broken wire    Unavailable   the same request may work later
     certificate, credential      UsageError    before the first answer; later it is Unavailable
 
-No httpx type leaves this file, except to the body reader beside it.
+No httpx type leaves this file, except to `body` and `transport`, which it is made of.
 """
 
-import socket
+import asyncio
 import ssl
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 
 import httpcore
 import httpx
-import msgspec
 
 import dlf
 from dlf.errors import UsageError
+from dlf.kube.body import LogBody
 from dlf.kube.config import ClusterConfig
 from dlf.kube.credentials import Credentials
-from dlf.kube.refusal import Action, Unavailable, failure
-from dlf.kube.tls import certificate_failure, distrust, make_context
+from dlf.kube.refusal import Unavailable, failure
+from dlf.kube.request import ANSWER, Request
+from dlf.kube.tls import make_context, tls_failure
+from dlf.kube.transport import make_transport
 
 CONNECT = 10.0
-ANSWER = 65.0
-"""Seconds until the answer; the API server itself gives up a request after 60."""
-
-# A peer that vanished without a word is noticed after a minute, however long a read may take.
-KEEPALIVE = (
-    (socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1),
-    (socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, 30),
-    (socket.IPPROTO_TCP, socket.TCP_KEEPINTVL, 10),
-    (socket.IPPROTO_TCP, socket.TCP_KEEPCNT, 3),
-)
+"""Seconds until a connection; trying again is better than waiting."""
 
 BROKEN = (
     httpx.RequestError,
@@ -45,38 +38,43 @@ BROKEN = (
 """What a broken wire raises; httpcore's and the socket's own come from the raw stream."""
 
 
-class Request(msgspec.Struct, frozen=True, kw_only=True):
-    """What to send.
+class Stream:
+    """The body of an answer that goes on for as long as the server likes.
 
-    Attributes:
-        action: what it means, for messages.
-        path: below the server's URL.
+    Args:
+        response: with its body still to come.
         patience: seconds that each read may take; None for no limit.
     """
 
-    action: Action
-    path: str
-    method: str = "GET"
-    query: dict[str, str] = {}
-    body: bytes = b""
-    content_type: str = "application/json"
-    patience: float | None = ANSWER
-
-
-class Stream:
-    """The body of an answer that goes on for as long as the server likes."""
-
-    def __init__(self, response: httpx.Response) -> None:
-        self._chunks = response.aiter_raw()
+    def __init__(self, response: httpx.Response, patience: float | None) -> None:
+        self._body = LogBody(response)
+        self._patience = patience
 
     async def read(self) -> bytes:
         """The next bytes, as many as there are; b"" at a clean end.
 
         Raises:
-            Unavailable: the stream broke.
+            Unavailable: the stream broke, or nothing came.
         """
         with _broken_is_unavailable():
-            return await anext(self._chunks, b"")
+            if self._patience is None:
+                return await self._body.read()
+            async with asyncio.timeout(self._patience):
+                return await self._body.read()
+
+    async def lines(self) -> AsyncIterator[bytes]:
+        """The lines, without their newline; an unfinished last one is left out.
+
+        Raises:
+            Unavailable: the stream broke.
+        """
+        parts: list[bytes] = []
+        while batch := await self.read():
+            first, *complete = batch.split(b"\n")
+            parts.append(first)
+            for line in complete:
+                yield b"".join(parts)
+                parts = [line]
 
 
 class Http:
@@ -94,7 +92,6 @@ class Http:
             {"sni_hostname": config.tls_server_name} if config.tls_server_name else {}
         )
         self._answered = False
-        # The transport is made here so that httpx never loads authorities of its own.
         self._client = httpx.AsyncClient(
             base_url=config.server,
             headers={
@@ -103,13 +100,7 @@ class Http:
                 "Accept-Encoding": "gzip",
             },
             trust_env=False,
-            transport=httpx.AsyncHTTPTransport(
-                verify=context,
-                trust_env=False,
-                proxy=_proxy(config.proxy, context),
-                limits=httpx.Limits(max_keepalive_connections=10, keepalive_expiry=60.0),
-                socket_options=KEEPALIVE,
-            ),
+            transport=make_transport(context, config.proxy),
         )
 
     async def aclose(self) -> None:
@@ -136,7 +127,7 @@ class Http:
             Rejected, Unavailable, UsageError: as `fetch`.
         """
         async with self._open(request, {"Accept-Encoding": "identity"}) as response:
-            yield Stream(response)
+            yield Stream(response, request.patience)
 
     @asynccontextmanager
     async def _open(
@@ -182,9 +173,9 @@ class Http:
                 response = await self._client.send(built, stream=True)
             except httpx.InvalidURL as error:
                 raise UsageError(f"{self._config.origin}: server: {error}") from error
-            except httpx.ConnectError as error:
-                if distrusted := certificate_failure(error):
-                    raise distrust(self._config, distrusted) from error
+            except (httpx.ConnectError, ssl.SSLError) as error:
+                if wrong := tls_failure(self._config, error):
+                    raise wrong from error
                 raise
         self._answered = True
         if response.status_code == 401:
@@ -216,7 +207,3 @@ def _retry_after(response: httpx.Response) -> float:
     """Seconds of the Retry-After header. Kubernetes sends a number; a date counts as nothing."""
     text = response.headers.get("Retry-After", "")
     return float(text) if text.isdecimal() else 0.0
-
-
-def _proxy(url: str, context: ssl.SSLContext) -> httpx.Proxy | None:
-    return httpx.Proxy(url, ssl_context=context) if url else None

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import Self
 
-from dlf.errors import ClusterLost
+from dlf.errors import ClusterLost, Rejected
 from dlf.kube.cursor import pause
 from dlf.kube.refusal import Unavailable
 
@@ -49,7 +49,7 @@ class Outage:
 
 
 class Retry:
-    """The tries of one operation. A context manager: leaving it ends the operation's trouble.
+    """The tries of one operation; a context manager, left when it succeeded or is given up.
 
     Args:
         outage: of the client.
@@ -71,7 +71,8 @@ class Retry:
         error: BaseException | None,
         at: TracebackType | None,
     ) -> None:
-        self._outage.leave(self, well=False)
+        # A refusal is an answer; being cancelled or giving up is none.
+        self._outage.leave(self, well=error is None or isinstance(error, Rejected))
 
     def worked(self) -> None:
         """The server answered: the budget is whole again."""

@@ -1,6 +1,6 @@
 """What the API server's refusal says, in one line, and whether to try again."""
 
-from http import HTTPStatus
+from http.client import responses
 
 import msgspec
 
@@ -73,7 +73,7 @@ def failure(
         own words and what to do.
     """
     refusal = _read(bytes(body))
-    words = (refusal.message or refusal.reason or HTTPStatus(status).phrase)[:LONGEST]
+    words = (refusal.message or refusal.reason or responses.get(status, "no reason"))[:LONGEST]
     if status == 429 or status >= 500:
         return Unavailable(f"HTTP {status}: {words}", retry_after)
     missing = status == 404 and refusal.details and refusal.details.name == action.name != ""

@@ -79,19 +79,30 @@ def _no_password() -> str:
     raise ValueError("the key is encrypted; there is nobody to ask for its password")
 
 
-def certificate_failure(error: BaseException | None) -> ssl.SSLCertVerificationError | None:
-    """The failed verification that is behind this error, if that is what happened."""
-    while error is not None:
-        if isinstance(error, ssl.SSLCertVerificationError):
-            return error
+def tls_failure(config: ClusterConfig, error: BaseException | None) -> UsageError | None:
+    """Say in words what TLS has against this connection, if that is what `error` is about.
+
+    A connection that merely broke during the handshake is none of this: None.
+    """
+    while error is not None and not isinstance(error, ssl.SSLError):
         error = error.__cause__ or error.__context__
-    return None
-
-
-def distrust(config: ClusterConfig, failure: ssl.SSLCertVerificationError) -> UsageError:
-    """Say in words why the server's certificate is not accepted."""
-    return UsageError(
-        f"the certificate of {config.server} is not accepted: {failure.verify_message}",
-        f"check server, certificate-authority and tls-server-name of {config.origin}, "
-        "and this machine's clock",
-    )
+    server, origin = config.server, config.origin
+    match error:
+        case None | ssl.SSLEOFError() | ssl.SSLSyscallError() | ssl.SSLZeroReturnError():
+            return None
+        case ssl.SSLCertVerificationError(verify_message=why):
+            return UsageError(
+                f"the certificate of {server} is not accepted: {why}",
+                f"check server, certificate-authority and tls-server-name of {origin}, "
+                "and this machine's clock",
+            )
+        case ssl.SSLError(reason=str(why)) if "ALERT" in why:
+            return UsageError(
+                f"{server} refuses our TLS connection: {why.lower().replace('_', ' ')}",
+                f"check client-certificate and client-key of {origin}",
+            )
+        case _:
+            return UsageError(
+                f"no TLS connection to {server}: {error.reason or error}",
+                "is this the HTTPS port of an API server?",
+            )

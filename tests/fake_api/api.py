@@ -27,7 +27,7 @@ class FakeApi:
         denied: (verb, resource) pairs that are forbidden: ("create", "tfjobs.kubeflow.org").
         resources: what is served; take entries away to be an older or emptier cluster.
         bookmark_seconds: between two bookmarks of a quiet watch.
-        split: how the body of a log is cut into HTTP chunks.
+        split: how the body of a log or watch is cut into HTTP chunks.
         server: the sockets; `server.stop()` and `server.start()` are a server that is away.
     """
 
@@ -105,7 +105,9 @@ class FakeApi:
             self._authenticate(request)
             if verb == "watch" and target:
                 self._authorize(target)
-                await streams.watch(request, reply, target, self.store, self.bookmark_seconds)
+                await streams.watch(
+                    request, reply, target, self.store, self.split, self.bookmark_seconds
+                )
             elif verb == "log" and target:
                 self._authorize(target)
                 await streams.log(request, reply, target, self.store, self.logs, self.split)

@@ -13,13 +13,19 @@ from typing_extensions import override
 
 @dataclass(frozen=True)
 class Request:
-    """One request as it came over the wire. Header names are in lower case."""
+    """One request as it came over the wire.
+
+    Attributes:
+        headers: their names in lower case.
+        at: the loop's time.
+    """
 
     method: str
     path: str
     query: dict[str, str]
     headers: dict[str, str]
     body: bytes = field(repr=False)
+    at: float
 
 
 class Dropped(Exception):
@@ -168,4 +174,5 @@ async def _read(reader: asyncio.StreamReader) -> Request:
         query=dict(parse_qsl(parts.query, keep_blank_values=True)),
         headers=headers,
         body=await reader.readexactly(int(headers.get("content-length", "0"))),
+        at=asyncio.get_running_loop().time(),
     )

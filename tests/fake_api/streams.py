@@ -14,7 +14,12 @@ Split = Callable[[bytes], list[bytes]]
 
 
 async def watch(
-    request: Request, reply: Reply, target: Target, store: Store, bookmark_seconds: float
+    request: Request,
+    reply: Reply,
+    target: Target,
+    store: Store,
+    split: Split,
+    bookmark_seconds: float,
 ) -> None:
     """Stream the events of a collection until `timeoutSeconds` are over."""
     query = request.query
@@ -29,7 +34,8 @@ async def watch(
         await reply.start("application/json")
         async with asyncio.timeout(float(query.get("timeoutSeconds") or 1800)):
             while event := await _next(opened, store, bookmark_seconds if bookmarks else None):
-                await reply.chunk(json.dumps(event).encode() + b"\n")
+                for piece in split(json.dumps(event, ensure_ascii=False).encode() + b"\n"):
+                    await reply.chunk(piece)
     except TimeoutError:
         pass
     finally:
