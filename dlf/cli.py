@@ -19,7 +19,14 @@ def _version(argv: Sequence[str], edge: Edge) -> ExitCode:
     return version.run(argv, edge)
 
 
+def _install(argv: Sequence[str], edge: Edge) -> ExitCode:
+    from dlf.commands import install
+
+    return install.run(argv, edge)
+
+
 COMMANDS: dict[str, tuple[str, Callable[[Sequence[str], Edge], ExitCode]]] = {
+    "install": ("copy this executable to a file or directory", _install),
     "version": ("say what this dlf is made of", _version),
 }
 """What is not a framework: name to one line of help, and what runs it."""

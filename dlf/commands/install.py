@@ -1,0 +1,46 @@
+"""`dlf install DEST`: copy the running executable, for an init container that brings it."""
+
+import os
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+
+from dlf import version
+from dlf.edge import Edge
+from dlf.errors import ExitCode, UsageError
+
+_SELF = Path("/proc/self/exe")  # without /proc the executable answers this from its start-up vector
+_NAME = "dlf"
+_MODE = 0o555
+
+
+def run(argv: Sequence[str], edge: Edge) -> ExitCode:
+    """Copy it to a file, or into a directory as `dlf`; others see all of it or nothing."""
+    if len(argv) != 1 or argv[0].startswith("-"):
+        raise UsageError("install takes one destination", "write dlf install /shared/dlf")
+    if not version.TARGET:
+        raise UsageError("this dlf is not the executable, and cannot copy itself")
+    try:
+        copied = install(_SELF.readlink(), Path(argv[0]))
+    except OSError as error:
+        raise UsageError(f"cannot install to {argv[0]!r}: {error.strerror}") from None
+    edge.say(f"installed {copied}")
+    return ExitCode.SUCCEEDED
+
+
+def install(source: Path, destination: Path) -> Path:
+    """Copy source to destination atomically, readable and executable by all; the path of the copy.
+
+    Raises:
+        OSError: it cannot be read or written.
+    """
+    if destination.is_dir():
+        destination /= _NAME
+    unfinished = destination.with_name(f".{destination.name}.{os.getpid()}")
+    try:
+        shutil.copyfile(source, unfinished)
+        unfinished.chmod(_MODE)
+        return unfinished.rename(destination)
+    except OSError:
+        unfinished.unlink(missing_ok=True)
+        raise
