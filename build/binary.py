@@ -9,6 +9,7 @@ import argparse
 import fcntl
 import os
 import shutil
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -27,7 +28,7 @@ from toolchain import TARGETS, Toolchain
 CHECKOUT = Path(__file__).parent.parent
 
 
-def build(workshop: Workshop, cpus: list[str]) -> dict[str, Path]:
+def build(workshop: Workshop, cpus: list[str], revision: str) -> dict[str, Path]:
     """Return the executable of each CPU."""
     source = sources.fetch(workshop)
     toolchain = Toolchain(workshop, source["ziglang"])
@@ -41,12 +42,21 @@ def build(workshop: Workshop, cpus: list[str]) -> dict[str, Path]:
         build_python = build_python or python
         extension = extensions.build(workshop, toolchain, source["msgspec"], python, cpu)
         parts[cpu] = (library, python, extension)
-    translated = translate.build(workshop, source, parts[BUILD_CPU][1], CHECKOUT / "dlf")
+    translated = translate.build(workshop, source, parts[BUILD_CPU][1], CHECKOUT / "dlf", revision)
     nuitka = source["nuitka"]
     return {
         cpu: link.build(workshop, toolchain, nuitka, translated, parts[cpu], cpu) / "dlf"
         for cpu in cpus
     }
+
+
+def _revision() -> str:
+    """Return the commit of this checkout, or nothing when it has no git."""
+    command = ["git", "-C", str(CHECKOUT), "rev-parse", "HEAD"]
+    try:
+        return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+    except (OSError, subprocess.CalledProcessError):
+        return ""
 
 
 def main() -> int:
@@ -59,6 +69,7 @@ def main() -> int:
     add("--jobs", type=int, default=os.cpu_count(), help="compilers at once (default: cores)")
     add("--cache", type=Path, default="~/.cache/dlf", help="default: ~/.cache/dlf")
     add("--dist", type=Path, default=CHECKOUT / "dist", help="default: dist/ of this checkout")
+    add("--revision", default=_revision(), help="default: the commit of this checkout")
     arguments = parser.parse_args()
     architectures: list[str] = arguments.arch or list(TARGETS)
     cache = arguments.cache.expanduser().absolute()
@@ -68,7 +79,8 @@ def main() -> int:
         needs.install()
         with (cache / "lock").open("w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)  # two builds would share scratch directories
-            made = build(Workshop(cache, arguments.jobs), [TARGETS[name] for name in architectures])
+            cpus = [TARGETS[name] for name in architectures]
+            made = build(Workshop(cache, arguments.jobs), cpus, arguments.revision)
     except BuildFailed as failed:
         print(f"error: {failed}", file=sys.stderr)
         return 1

@@ -19,7 +19,7 @@ def build(workshop: Workshop, toolchain: Toolchain, msgspec: Path, python: Path,
         env = toolchain.environment()
         compiler = [f"cc-{cpu}", "-DNDEBUG", f"-I{python}/include/python3.13", "-c"]
         table = bench.scratch / "config.c"
-        table.write_text(_with_msgspec((python / "config.c").read_text()))
+        table.write_text(with_msgspec((python / "config.c").read_text()))
         for source in (table, *sorted(NATIVE.glob("*.c"))):
             target = bench.out / f"{source.stem}.o"
             bench.run(*compiler, "-Os", source, "-o", target, cwd=source.parent, env=env)
@@ -31,12 +31,12 @@ def build(workshop: Workshop, toolchain: Toolchain, msgspec: Path, python: Path,
     return workshop.make(f"extensions-{cpu}", [*made_of, NATIVE, Path(__file__)], work)
 
 
-def _with_msgspec(table: str) -> str:
+def with_msgspec(table: str) -> str:
     """Return CPython's generated table of built-in modules with one more line."""
     declaration = "extern PyObject* PyInit__imp(void);\n"
     entry = '    {"_imp", PyInit__imp},\n'
     if declaration not in table or entry not in table:
-        raise BuildFailed("config.c of this CPython looks different: see _with_msgspec")
+        raise BuildFailed("config.c of this CPython looks different: see with_msgspec")
     table = table.replace(
         declaration, f"{declaration}extern PyObject* PyInit_msgspec__core(void);\n"
     )

@@ -37,10 +37,21 @@ _OPTIONS = [
 ]
 
 
-def build(workshop: Workshop, sources: dict[str, Path], python: Path, package: Path) -> Path:
+# What `dlf version` tells. One translation serves all CPUs, so the CPU is asked when it runs.
+_BUILD_MODULE = """
+import os
+
+REVISION = {revision!r}
+TARGET = "linux-" + {{"x86_64": "amd64", "aarch64": "arm64"}}[os.uname().machine]
+"""
+
+
+def build(
+    workshop: Workshop, sources: dict[str, Path], python: Path, package: Path, revision: str
+) -> Path:
     """Return a directory with c/, headers/, and calls: the compiler calls Nuitka would have made.
 
-    `package` is the directory dlf/ of a checkout.
+    `package` is the directory dlf/ of a checkout, `revision` its commit.
     """
     left_out = [name for group in TRIM["translate"].values() for name in group]
 
@@ -49,6 +60,7 @@ def build(workshop: Workshop, sources: dict[str, Path], python: Path, package: P
         for name in DEPENDENCIES:
             _copy_python(_modules(sources[name]), modules)
         _copy_python(package, modules / "dlf")
+        (modules / "dlf/_build.py").write_text(_BUILD_MODULE.format(revision=revision))
         shutil.copy(TOOLS / "certifi.py", modules)
         tools = bench.scratch / "tools"
         tools.mkdir()
@@ -80,7 +92,7 @@ def build(workshop: Workshop, sources: dict[str, Path], python: Path, package: P
         shutil.copytree(headers, bench.out / "headers")
 
     made_of = [python.name, *(sources[name].name for name in ("nuitka", *DEPENDENCIES))]
-    inputs = [*made_of, repr(left_out), package, TOOLS, Path(__file__)]
+    inputs = [*made_of, revision, repr(left_out), package, TOOLS, Path(__file__)]
     return workshop.make("translated", inputs, work)
 
 
