@@ -14,7 +14,7 @@ from dlf.task.options import Task
 _ROLE = re.compile(r"([a-z]([-a-z0-9]{0,18}[a-z0-9])?)\s*[=:]\s*([0-9]+)")
 
 
-def cluster(text: str) -> tuple[tuple[str, int], ...]:
+def parse_cluster(text: str) -> tuple[tuple[str, int], ...]:
     """Roles and their replicas: `role=n` or `role:n`, one a line or separated by `,` or `;`.
 
     Raises:
@@ -46,7 +46,7 @@ class Settings(Task, frozen=True, kw_only=True):
         tuple[tuple[str, int], ...],
         Flag(
             "roles, `role=n` one a line or separated by commas; the first is rank 0",
-            cluster,
+            parse_cluster,
             metavar="ROLES",
         ),
     ] = (("worker", 3),)

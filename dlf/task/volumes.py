@@ -51,7 +51,7 @@ def _mount(entry: str) -> Mount:
         raise ValueError(f"{entry!r}: {_FORM}")
     source, word, path = (part.strip() for part in form.groups())
     if not path.startswith("/") or ":" in path:
-        raise ValueError(f"{entry!r}: the mount path {path!r} must start with / and have no colon")
+        raise ValueError(f"{entry!r}: write a mount path that starts with / and has no colon")
     kind, source = _source(entry, source, word)
     return Mount(kind, source, path.rstrip("/") or "/")
 
@@ -80,5 +80,5 @@ def _source(entry: str, source: str, word: str) -> tuple[Source, str]:
         case _:
             raise ValueError(f"{entry!r}: unknown kind {word!r}; {_FORM}")
     if not is_subdomain(source):
-        raise ValueError(f"{entry!r}: {source!r} cannot be the name of a {kind}")
+        raise ValueError(f"{entry!r}: write the name of a {kind}, of a-z, 0-9, - and .")
     return kind, source

@@ -1,0 +1,99 @@
+"""`--help` for a terminal, from the declarations of the settings alone."""
+
+import textwrap
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from dlf.task.flag import Setting, settings_of
+from dlf.task.resources import Gpu
+
+_INDENT = "  "
+_COLUMN = 26  # where the texts begin; a longer name has a line of its own
+_GLUE = "\N{NO-BREAK SPACE}"  # textwrap breaks at other blanks only
+_NOTE = (
+    "In a flag, `-` and `_` are the same. DLF_<FLAG>, such as DLF_NUM_WORKER, sets a flag that is"
+    " not given, and wins over the variable named beside the flag. An empty value counts as not"
+    " given."
+)
+
+
+def flags_text(groups: Sequence[tuple[str, type[msgspec.Struct]]], width: int) -> str:
+    """The flags of each group under its title, then the variables that have no flag.
+
+    Args:
+        groups: titles and structs of settings.
+        width: columns of the terminal, 50 or more; no line is longer, longer words are cut.
+
+    Returns:
+        Lines, each ending in a newline.
+    """
+    settings = [(title, settings_of(cls)) for title, cls in groups]
+    sections = [
+        (title, [(signature(s), _meaning(s, s.variables[1:])) for s in group if s.option])
+        for title, group in settings
+    ]
+    variables = [s for _, group in settings for s in group if not s.option]
+    rows = [(variable, _meaning(s, ())) for s in variables for variable in s.variables]
+    sections.append(("Environment", rows))
+    tables = [f"{title}:\n{_table(rows, width)}" for title, rows in sections if rows]
+    return "\n\n".join([*tables, textwrap.fill(_NOTE, width)]) + "\n"
+
+
+def signature(setting: Setting) -> str:
+    """A flag with what follows it: `--num_worker N`, `--strict`, `--dry-run[=client|server]`."""
+    match setting.flag.form:
+        case "switch":
+            return setting.option
+        case "optional":
+            return f"{setting.option}[={setting.flag.metavar}]"
+        case _:
+            return f"{setting.option} {setting.flag.metavar}"
+
+
+def written(value: Any) -> str:
+    """A default as a user would write it; "" for a default that is no value at all."""
+    match value:
+        case None | bool():
+            return ""
+        case float():
+            return _span(int(value)) if value else ""
+        case Gpu():
+            return str(value.count)
+        case Mapping():
+            return ",".join(f"{key}={','.join(values)}" for key, values in value.items())
+        case tuple():
+            return ",".join(
+                "=".join(map(str, entry)) if isinstance(entry, tuple) else str(entry)
+                for entry in value
+            )
+        case _:
+            return str(value)
+
+
+def _span(seconds: int) -> str:
+    unit, size = next(
+        (unit, size)
+        for unit, size in (("d", 86400), ("h", 3600), ("m", 60), ("s", 1))
+        if seconds % size == 0
+    )
+    return f"{seconds // size}{unit}"
+
+
+def _meaning(setting: Setting, variables: Iterable[str]) -> str:
+    default = written(setting.default)
+    notes = [f"default:{_GLUE}{default}"] if default else []
+    notes += [f"variable:{_GLUE}{variable}" for variable in variables]
+    return setting.flag.help + (f" [{'; '.join(notes)}]" if notes else "")
+
+
+def _table(rows: Iterable[tuple[str, str]], width: int) -> str:
+    lines: list[str] = []
+    for name, meaning in rows:
+        text = textwrap.wrap(meaning, max(width, 50) - _COLUMN, break_on_hyphens=False)
+        first = f"{_INDENT}{name}"
+        if len(first) + len(_INDENT) <= _COLUMN:
+            first = f"{first:{_COLUMN}}{text.pop(0)}"
+        lines += [first, *(" " * _COLUMN + line for line in text)]
+    return "\n".join(lines).replace(_GLUE, " ")

@@ -1,0 +1,259 @@
+"""Command line and environment to settings: which source wins, and what is said of bad input."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from dlf.errors import UsageError
+from dlf.task.flag import Setting, settings_of
+from dlf.task.load import load, split
+from dlf.task.options import Connection, Lifecycle, Logs, Run, Workers
+from dlf.task.resources import Amount, Gpu
+from dlf.task.volumes import Mount
+
+GROUPS = (Workers, Run, Connection, Lifecycle, Logs)
+
+# A text that each setting accepts, and its value.
+SAMPLES: dict[str, tuple[str, Any]] = {
+    "run_id": ("run 1", "run 1"),
+    "task_id": ("7", "7"),
+    "task_name": ("训练", "训练"),
+    "pipeline_id": ("8", "8"),
+    "pipeline_name": ("mnist", "mnist"),
+    "creator": ("zhang.san", "zhang.san"),
+    "runner": ("li.si", "li.si"),
+    "project": ("research", "research"),
+    "cpu": ("2~4", Amount("2", "4")),
+    "memory": ("8Gi", Amount("8Gi", "8Gi")),
+    "gpu": ("1(V100)", Gpu(1, "V100")),
+    "gpu_resource": ("huawei.com/Ascend910", "huawei.com/Ascend910"),
+    "rdma": ("1", 1),
+    "rdma_resource": ("rdma/hca", "rdma/hca"),
+    "node_selector": ("org=a,b", {"org": ("a", "b")}),
+    "volumes": ("a(pvc):/a", (Mount("pvc", "a", "/a"),)),
+    "pull_secrets": ("a,b", ("a", "b")),
+    "pull_policy": ("Always", "Always"),
+    "default_resources": ('{"cpu": 1}', {"cpu": "1"}),
+    "scheduler": ("volcano", "volcano"),
+    "image": ("train:2", "train:2"),
+    "working_dir": ("/work dir", "/work dir"),
+    "command": ("python3 train.py --lr 0.1", "python3 train.py --lr 0.1"),
+    "env": ("A=b", (("A", "b"),)),
+    "priority_class": ("high", "high"),
+    "queue": ("team-a", "team-a"),
+    "max_retry": ("2", 2),
+    "num_worker": ("5", 5),
+    "runtime": ("local", "local"),
+    "dry_run": ("server", "server"),
+    "output": ("json", "json"),
+    "backend": ("volcano", "volcano"),
+    "namespace": ("pipeline", "pipeline"),
+    "kubeconfig": ("/root/config", "/root/config"),
+    "context": ("prod", "prod"),
+    "api_outage": ("1m", 60.0),
+    "verbose": ("true", True),
+    "on_existing": ("fail", "fail"),
+    "on_exit": ("keep", "keep"),
+    "no_owner": ("yes", True),
+    "start_timeout": ("2h", 7200.0),
+    "timeout": ("1d", 86400.0),
+    "strict": ("on", True),
+    "report": ("report.json", "report.json"),
+    "log_format": ("json", "json"),
+    "log_ranks": ("0,-1", (0, -1)),
+    "log_dir": ("logs", "logs"),
+    "log_collapse": ("1", True),
+    "max_log_streams": ("9", 9),
+}
+
+SETTINGS = [(cls, setting) for cls in GROUPS for setting in settings_of(cls)]
+FLAGS = [(cls, setting) for cls, setting in SETTINGS if setting.option]
+VARIABLES = [(cls, s, variable) for cls, s in SETTINGS for variable in s.variables]
+
+
+def named(value: Any) -> str | None:
+    return value.name if isinstance(value, Setting) else None
+
+
+def value_of(
+    cls: Any, setting: Setting, argv: Sequence[str] = (), env: dict[str, str] | None = None
+) -> Any:
+    return getattr(load(cls, split(argv, *GROUPS), env or {}), setting.name)
+
+
+def load_all(argv: Sequence[str], env: dict[str, str]) -> None:
+    for cls in GROUPS:
+        load(cls, split(argv, *GROUPS), env)
+
+
+def usage_error(argv: Sequence[str] = (), env: dict[str, str] | None = None) -> UsageError:
+    with pytest.raises(UsageError) as caught:
+        load_all(argv, env or {})
+    assert "\n" not in caught.value.message + caught.value.hint
+    return caught.value
+
+
+def test_samples_cover_every_setting() -> None:
+    """A new setting comes with a sample here, and so with the tests below."""
+    assert sorted(SAMPLES) == sorted(setting.name for _, setting in SETTINGS)
+
+
+@pytest.mark.parametrize(("cls", "setting"), FLAGS, ids=named)
+@pytest.mark.parametrize("dash", ["_", "-"])
+def test_flag_is_read_with_either_dash(cls: Any, setting: Setting, dash: str) -> None:
+    """`_` and `-` are the same in a flag, and so are `--flag value` and `--flag=value`."""
+    text, expected = SAMPLES[setting.name]
+    flag = "--" + setting.key.replace("_", dash)
+    assert expected == value_of(cls, setting, [f"{flag}={text}"])
+    if setting.flag.form in {"value", "repeat"}:
+        assert expected == value_of(cls, setting, [flag, text])
+
+
+@pytest.mark.parametrize(("cls", "setting", "variable"), VARIABLES, ids=named)
+def test_variable_is_read(cls: Any, setting: Setting, variable: str) -> None:
+    """Each variable sets its setting, with blanks around the value dropped."""
+    text, expected = SAMPLES[setting.name]
+    assert expected == value_of(cls, setting, env={variable: f" {text}\n"})
+
+
+@pytest.mark.parametrize(("cls", "setting", "variable"), VARIABLES, ids=named)
+@pytest.mark.parametrize("empty", ["", "  \n"], ids=["empty", "blank"])
+def test_empty_variable_counts_as_unset(
+    cls: Any, setting: Setting, variable: str, empty: str
+) -> None:
+    """The platform sets variables it has no value for to nothing."""
+    assert setting.default == value_of(cls, setting, env={variable: empty})
+
+
+@pytest.mark.parametrize(("cls", "setting"), FLAGS, ids=named)
+def test_empty_flag_counts_as_not_given(cls: Any, setting: Setting) -> None:
+    """A form field that was left empty may arrive as an empty value."""
+    assert setting.default == value_of(cls, setting, [f"{setting.option}="])
+
+
+def test_flag_wins_over_own_variable_over_platform_over_default() -> None:
+    """The order of the sources, weakest last."""
+    platform = {"KFJ_TASK_IMAGES": "platform"}
+    own = platform | {"DLF_IMAGE": "own"}
+    image = next(s for s in settings_of(Workers) if s.name == "image")
+    assert "flag" == value_of(Workers, image, ["--image", "flag"], own)
+    assert "own" == value_of(Workers, image, ["--image", ""], own)
+    assert "own" == value_of(Workers, image, [], own)
+    assert "platform" == value_of(Workers, image, [], platform | {"DLF_IMAGE": ""})
+    assert "" == value_of(Workers, image)
+
+
+def test_last_flag_wins_and_env_collects() -> None:
+    """A flag given twice overrides itself, except the one that is meant to be repeated."""
+    task = load(
+        Workers,
+        split(["--num_worker=2", "--num-worker", "4", "--env", "A=1", "--env=A=2"], Workers),
+        {},
+    )
+    assert (4, (("A", "1"), ("A", "2"))) == (task.num_worker, task.env)
+
+
+def test_env_variable_holds_one_assignment_a_line() -> None:
+    """DLF_ENV is the one variable that has several values."""
+    assert (("A", "1 2"), ("B", "3")) == load(
+        Workers, split([], Workers), {"DLF_ENV": "A=1 2\nB=3"}
+    ).env
+
+
+def test_env_of_the_flag_replaces_that_of_the_variable() -> None:
+    """Sources are not mixed."""
+    arguments = split(["--env", "B=2"], Workers)
+    assert (("B", "2"),) == load(Workers, arguments, {"DLF_ENV": "A=1"}).env
+
+
+@pytest.mark.parametrize(
+    ("argv", "expected"),
+    [
+        (["--dry-run"], "client"),
+        (["--dry_run"], "client"),
+        (["--dry-run=server"], "server"),
+        ([], ""),
+    ],
+)
+def test_dry_run_takes_a_value_only_when_joined(argv: list[str], expected: str) -> None:
+    """The next word belongs to whatever comes next."""
+    assert expected == load(Run, split(argv, Run), {}).dry_run
+
+
+def test_switch_takes_no_word() -> None:
+    """What follows a switch is not its value."""
+    arguments = split(["--strict", "no", "--verbose=false"], *GROUPS)
+    assert load(Lifecycle, arguments, {}).strict
+    assert not load(Connection, arguments, {}).verbose
+    assert ["no"] == arguments.positional
+
+
+def test_value_may_begin_with_dashes() -> None:
+    """A training command is passed on as it is, unless it is a flag of ours."""
+    arguments = split(["--command", "--help me", "--image", "-1"], *GROUPS)
+    task = load(Workers, arguments, {})
+    assert ("--help me", "-1") == (task.command, task.image)
+
+
+def test_command_keeps_its_blanks_and_lines() -> None:
+    """Only variables are stripped: a flag's text is the user's own."""
+    text = " cd /work\npython3 train.py "
+    assert text == load(Workers, split(["--command", text], Workers), {}).command
+
+
+def test_words_after_two_dashes_are_positional() -> None:
+    """The usual end of the flags."""
+    arguments = split(["a", "--strict", "--", "--image", "b"], *GROUPS)
+    assert ["a", "--image", "b"] == arguments.positional
+
+
+@pytest.mark.parametrize(
+    ("argv", "message", "hint"),
+    [
+        (["--num_workers", "3"], "unknown flag `--num_workers`", "did you mean `--num_worker`?"),
+        (["--comand=x"], "unknown flag `--comand`", "did you mean `--command`?"),
+        (["--dryrun"], "unknown flag `--dryrun`", "did you mean `--dry-run`?"),
+        (["--xyzzy"], "unknown flag `--xyzzy`", "see `--help`"),
+        (["--=3"], "unknown flag `--`", "see `--help`"),
+        (["--image"], "`--image` needs a value", "write --image IMAGE"),
+        (["--image", "--strict"], "`--image` needs a value", "write --image IMAGE"),
+        (["--image", "--num-worker=3"], "`--image` needs a value", "write --image IMAGE"),
+    ],
+)
+def test_split_says_which_flag_is_wrong(argv: list[str], message: str, hint: str) -> None:
+    """An unknown flag gets the nearest name; a missing value is told from an empty one."""
+    error = usage_error(argv)
+    assert (message, hint) == (error.message, error.hint)
+
+
+@pytest.mark.parametrize(
+    ("argv", "env", "message"),
+    [
+        (
+            ["--num-worker", "three"],
+            {},
+            "--num-worker='three': write a whole number, 1 or more",
+        ),
+        ([], {"DLF_NUM_WORKER": "0"}, "DLF_NUM_WORKER='0': write a whole number, 1 or more"),
+        (
+            [],
+            {"KFJ_TASK_RESOURCE_RDMA": "x\ny"},
+            "KFJ_TASK_RESOURCE_RDMA='x\\ny': write a whole number of devices, such as 0 or 1",
+        ),
+        (["--env", "A"], {}, "--env='A': write NAME=VALUE, the name of letters, digits and _"),
+        ([], {"DLF_ENV": "A=1\nB"}, "DLF_ENV='B': write NAME=VALUE, the name of letters, digits"),
+        (["--strict=maybe"], {}, "--strict='maybe': write true or false"),
+        (["--dry-run=no"], {}, "--dry-run='no': write one of client, server"),
+        (["--command=\udcff"], {}, "--command='\\udcff': write text without NUL bytes, in UTF-8"),
+        (["--num_worker=2", "--num_worker=x"], {}, "--num_worker='x': write a whole number"),
+    ],
+)
+def test_load_names_source_and_value(argv: list[str], env: dict[str, str], message: str) -> None:
+    """One line: the flag or variable as written, its value, and what to write instead."""
+    assert usage_error(argv, env).message.startswith(message)
+
+
+def test_variable_without_flag_has_no_flag() -> None:
+    """What the platform says cannot be said on the command line, by design."""
+    assert "unknown flag `--gpu`" == usage_error(["--gpu", "1"]).message

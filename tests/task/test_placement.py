@@ -1,0 +1,55 @@
+"""KFJ_TASK_NODE_SELECTOR."""
+
+import pytest
+
+from dlf.task.placement import node_selector
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        pytest.param(
+            "cpu=true,train=true", {"cpu": ("true",), "train": ("true",)}, id="the default"
+        ),
+        pytest.param(
+            "a=1;b=2\nc=3\td=4",
+            {"a": ("1",), "b": ("2",), "c": ("3",), "d": ("4",)},
+            id="every separator",
+        ),
+        pytest.param(
+            "org=a,b,train=true", {"org": ("a", "b"), "train": ("true",)}, id="several values"
+        ),
+        pytest.param("org=a,org=b,org=a", {"org": ("a", "b")}, id="the same key again"),
+        pytest.param(" cpu = true , ,", {"cpu": ("true",)}, id="blanks and empty entries"),
+        pytest.param("gpu=", {"gpu": ("",)}, id="an empty value"),
+        pytest.param(
+            "node-role.kubernetes.io/gpu=T4_a.b",
+            {"node-role.kubernetes.io/gpu": ("T4_a.b",)},
+            id="a key with a domain",
+        ),
+        pytest.param(",;", {}, id="separators alone"),
+    ],
+)
+def test_node_selector_reads_every_form(text: str, expected: dict[str, tuple[str, ...]]) -> None:
+    """Keys and values keep the order in which they were written."""
+    actual = node_selector(text)
+    assert list(expected.items()) == list(actual.items())
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("true", "'true' has no key; write key=value, such as train=true"),
+        ("=true", "'=true' has no key; write key=value, such as train=true"),
+        ("a=b=c", "'a=b=c' is no node label; write key=value, such as train=true"),
+        ("a b=c", "'a b=c' is no node label; write key=value, such as train=true"),
+        ("a..b/c=d", "'a..b/c=d' is no node label; write key=value, such as train=true"),
+        ("/c=d", "'/c=d' is no node label; write key=value, such as train=true"),
+        ("组=a", "'组=a' is no node label; write key=value, such as train=true"),
+    ],
+)
+def test_node_selector_names_the_entry_that_is_wrong(text: str, message: str) -> None:
+    """An entry that cannot be a label is quoted, in one line."""
+    with pytest.raises(ValueError, match="write key=value") as caught:
+        node_selector(f"ok=1;{text}" if "=" in text else text)
+    assert message == str(caught.value)

@@ -1,0 +1,73 @@
+"""KFJ_TASK_VOLUME_MOUNT."""
+
+import pytest
+
+from dlf.task.volumes import Mount, mounts
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("data(pvc):/mnt", Mount("pvc", "data", "/mnt")),
+        ("data(pvc-share):/mnt", Mount("pvc-share", "data", "/mnt")),
+        ("data(storage):/mnt", Mount("pvc-share", "data", "/mnt")),
+        ("10.0.0.1/a/b(nfs):/mnt", Mount("nfs", "10.0.0.1/a/b", "/mnt")),
+        ("nas-1.example.com/(nfs):/mnt", Mount("nfs", "nas-1.example.com/", "/mnt")),
+        ("/data/x(hostpath):/mnt", Mount("hostpath", "/data/x", "/mnt")),
+        ("settings(configmap):/etc/app", Mount("configmap", "settings", "/etc/app")),
+        ("key(secret):/etc/key", Mount("secret", "key", "/etc/key")),
+        ("4Gi(memory):/dev/shm", Mount("memory", "4Gi", "/dev/shm")),
+        ("4(memory):/dev/shm", Mount("memory", "4Gi", "/dev/shm")),
+        ("4g(memory):/dev/shm", Mount("memory", "4Gi", "/dev/shm")),
+        ("4G(memory):/dev/shm", Mount("memory", "4Gi", "/dev/shm")),
+        ("data（pvc）:/mnt", Mount("pvc", "data", "/mnt")),
+        (" data ( pvc ) : /mnt/ ", Mount("pvc", "data", "/mnt")),
+    ],
+)
+def test_mounts_reads_every_kind(text: str, expected: Mount) -> None:
+    """One entry of each form of the platform."""
+    assert (expected,) == mounts(text)
+
+
+def test_mounts_are_separated_by_comma_semicolon_or_line() -> None:
+    """Empty entries are dropped, the order is kept."""
+    assert (
+        Mount("pvc", "a", "/a"),
+        Mount("pvc", "b", "/b"),
+        Mount("pvc", "c", "/c"),
+    ) == mounts("a(pvc):/a, b(pvc):/b;;\nc(pvc):/c,")
+
+
+def test_mounts_skips_a_source_or_path_seen_before() -> None:
+    """The first one has it, as users know it from the platform."""
+    text = "a(pvc):/a,a(configmap):/b,b(pvc):/a,b(pvc):/a/,c(secret):/c"
+    assert (Mount("pvc", "a", "/a"), Mount("secret", "c", "/c")) == mounts(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("data:/mnt", "'data:/mnt': write SOURCE(kind):/path with kind pvc"),
+        ("data(pvc)", "'data(pvc)': write SOURCE(kind):/path with kind pvc"),
+        ("data(disk):/mnt", "'data(disk):/mnt': unknown kind 'disk'; write SOURCE(kind):/path"),
+        ("data(pvc):mnt", "'data(pvc):mnt': write a mount path that starts with /"),
+        ("data(pvc):/a:b", "'data(pvc):/a:b': write a mount path that starts with /"),
+        ("Data(pvc):/mnt", "'Data(pvc):/mnt': write the name of a pvc, of a-z"),
+        ("a..b(secret):/mnt", "'a..b(secret):/mnt': write the name of a secret, of a-z"),
+        ("(pvc):/mnt", "'(pvc):/mnt': write the name of a pvc, of a-z"),
+        ("10.0.0.1(nfs):/mnt", "'10.0.0.1(nfs):/mnt': write SERVER/PATH(nfs):/path"),
+        ("/a(nfs):/mnt", "'/a(nfs):/mnt': write SERVER/PATH(nfs):/path"),
+        ("data(hostpath):/mnt", "'data(hostpath):/mnt': write /absolute/path(hostpath):/path"),
+        ("/a/../b(hostpath):/m", "'/a/../b(hostpath):/m': write /absolute/path(hostpath):/path"),
+        ("0(memory):/dev/shm", "'0(memory):/dev/shm': write a size in Gi, such as 4Gi(memory)"),
+        ("4Ti(memory):/dev/shm", "'4Ti(memory):/dev/shm': write a size in Gi, such as 4Gi"),
+        ("/a\0(hostpath):/m", "write text without NUL bytes, in UTF-8"),
+        ("/a\udcff(hostpath):/m", "write text without NUL bytes, in UTF-8"),
+    ],
+)
+def test_mounts_names_the_entry_that_is_wrong(text: str, message: str) -> None:
+    """The message quotes the entry and says what to write."""
+    with pytest.raises(ValueError, match="write") as caught:
+        mounts(f"ok(pvc):/ok,{text}")
+    assert str(caught.value).startswith(message)
+    assert "\n" not in str(caught.value)
