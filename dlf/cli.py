@@ -4,11 +4,10 @@ Imports are local to the commands: `version`, `--help` and complaints must not l
 not use.
 """
 
-import difflib
 from collections.abc import Callable, Mapping, Sequence
 
 from dlf.edge import Edge
-from dlf.errors import ExitCode, UsageError
+from dlf.errors import ExitCode, UsageError, nearest
 
 _HELP = {"-h", "--help"}
 
@@ -53,9 +52,7 @@ def main(words: Sequence[str], edge: Edge) -> ExitCode:
     from dlf.frameworks import BY_NAME
 
     if command not in BY_NAME:
-        close = difflib.get_close_matches(command, [*BY_NAME, *COMMANDS], n=1)
-        hint = f"did you mean `{close[0]}`?" if close else "see `dlf --help`"
-        raise UsageError(f"unknown command {command!r}", hint)
+        raise UsageError(f"unknown command {command!r}", nearest(command, [*BY_NAME, *COMMANDS]))
     return train.run(BY_NAME[command], rest, edge)
 
 

@@ -11,6 +11,7 @@ Whatever else is raised is a bug in dlf and ends with 70.
 """
 
 import enum
+from collections.abc import Iterable
 
 
 class ExitCode(enum.IntEnum):
@@ -84,3 +85,11 @@ class Interrupted(DlfError):
     def __init__(self, exit_code: ExitCode) -> None:
         super().__init__(f"stopped by {exit_code.name}")
         self.exit_code = exit_code
+
+
+def nearest(word: str, known: Iterable[str]) -> str:
+    """A hint for a word that is not known: the one that was probably meant."""
+    import difflib
+
+    close = difflib.get_close_matches(word, list(known), n=1)
+    return f"did you mean `{close[0]}`?" if close else "see `--help`"

@@ -1,12 +1,10 @@
 """What this dlf is made of."""
 
-import platform
-import sys
-
 from dlf import __version__
 
 try:  # written by the build into the executable
-    from dlf._build import REVISION, TARGET
+    from dlf._build import REVISION as REVISION
+    from dlf._build import TARGET as TARGET
 except ImportError:
     REVISION, TARGET = "", ""
 
@@ -19,7 +17,9 @@ def text() -> str:
 
 def parts() -> dict[str, str]:
     """Every part with its version; empty where it is not known."""
+    import platform
     import ssl
+    import sys
 
     import httpx  # noqa: TID251 - only asked for its version
     import msgspec

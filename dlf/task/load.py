@@ -5,13 +5,12 @@ The command line is read here, not by argparse, because the platform's contract 
 and every complaint is one line that names its source.
 """
 
-import difflib
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 
 import msgspec
 
-from dlf.errors import UsageError
+from dlf.errors import UsageError, nearest
 from dlf.task.flag import Setting, settings_of
 
 S = TypeVar("S", bound=msgspec.Struct)
@@ -76,9 +75,8 @@ def _find(flag: str, known: Mapping[str, Setting]) -> Setting:
     name = _name(flag)
     if name in known:
         return known[name]
-    close = difflib.get_close_matches(name, known, n=1)
-    hint = f"did you mean `{known[close[0]].option}`?" if close else "see `--help`"
-    raise UsageError(f"unknown flag `{flag}`", hint)
+    options = [setting.option for setting in known.values()]
+    raise UsageError(f"unknown flag `{flag}`", nearest(flag, options))
 
 
 def _value(setting: Setting, flag: str, words: Any, known: Mapping[str, Setting]) -> str:
