@@ -7,9 +7,9 @@ from datetime import UTC, datetime
 
 import msgspec
 
-from dlf.local import keeper
 from dlf.local.console import KEPT_LINES, Console
 from dlf.local.container import Container
+from dlf.local.keeper import Keeper
 from dlf.local.plan import Plan
 from dlf.local.process import Process
 from dlf.local.rules import decide
@@ -18,7 +18,8 @@ from dlf.logs.target import Target
 GRACE = 3.0
 """Seconds between SIGTERM and SIGKILL; and for the last output, when dlf has to end."""
 
-_DRAIN = 5.0  # seconds that pods get to end by themselves when the job has succeeded
+DRAIN = 5.0
+"""Seconds that pods get to end by themselves when the job has succeeded."""
 
 
 class End(msgspec.Struct, frozen=True):
@@ -36,7 +37,7 @@ class Attempt:
         plan: of the job.
         environments: the whole environment of each process, by pod.
         directory: where they run; "" for the current one.
-        mark: of the job's processes.
+        guard: kills what is left.
         console: prints what they print.
         say: told what the user should know.
 
@@ -51,7 +52,7 @@ class Attempt:
         plan: Plan,
         environments: Mapping[str, Mapping[str, str]],
         directory: str,
-        mark: str,
+        guard: Keeper,
         console: Console,
         say: Callable[[str], None],
     ) -> None:
@@ -63,7 +64,7 @@ class Attempt:
         self._plan = plan
         self._environments = environments
         self._directory = directory
-        self._mark = mark
+        self._guard = guard
         self._console = console
         self._say = say
         self._restarts = plan.rules.restarts
@@ -80,13 +81,13 @@ class Attempt:
 
         Raises:
             UsageError: a program or directory is not there.
-            OutputClosed: nobody reads what is printed.
+            BrokenPipeError: the reader of standard output has gone.
         """
         pods = [asyncio.create_task(self._pod(process)) for process in self._plan.processes]
         try:
             succeeded = await self._decision()
             if succeeded:
-                await asyncio.wait(pods, timeout=_DRAIN)
+                await asyncio.wait(pods, timeout=DRAIN)
             await self._stop(pods)
             await asyncio.wait(pods)
         except BaseException:
@@ -115,7 +116,7 @@ class Attempt:
             container.terminate()
         await asyncio.wait(pods, timeout=GRACE)
         while self._running:
-            await asyncio.to_thread(keeper.kill, self._mark.encode())
+            await asyncio.to_thread(self._guard.kill)
             await asyncio.wait(pods, timeout=GRACE)
 
     async def _pod(self, process: Process) -> None:
@@ -130,7 +131,7 @@ class Attempt:
     async def _container(self, process: Process, restart: int) -> bool:
         """Run one container; return whether to start it again."""
         environment = self._environments[process.pod]
-        container = await Container.start(process, environment, self._directory)
+        container = await Container.start(process, environment, self._directory, self._guard)
         self._running[process.pod] = container
         target = Target(
             pod=process.pod,

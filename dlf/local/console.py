@@ -5,6 +5,7 @@ import os
 import time
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import suppress
 from datetime import UTC, datetime
 
 import msgspec
@@ -17,13 +18,14 @@ from dlf.logs.lines import LineBuffer
 from dlf.logs.options import LogOptions
 from dlf.logs.printer import Printer
 from dlf.logs.target import Target
-from dlf.logs.writer import Writer
+from dlf.logs.writer import OutputClosed, Writer
 from dlf.task.options import Logs
 
 KEPT_LINES = 20
 """Lines of each pod that a report shows."""
 
 _SHOWN = 512  # bytes of a line in a report
+_FLUSH = 3.0  # seconds
 _LONGEST_LINE = 16 << 20  # bytes; what is longer is printed in pieces
 
 
@@ -42,7 +44,7 @@ class Console:
     Args:
         stdout: the descriptor to print to.
         options: how.
-        say: told what is wrong with `--log_dir`.
+        say: told when standard output or `--log_dir` takes no more; the job goes on.
 
     Raises:
         UsageError: `--log_dir` cannot be created.
@@ -52,7 +54,8 @@ class Console:
         self._options = options
         self._files = LogFiles(options.log_dir, say) if options.log_dir else None
         self._collapser = Collapser() if options.log_collapse else None
-        self._writer = Writer(stdout)
+        self._say = say
+        self._writer = Writer(stdout, self._output_closed)
 
     async def copy(self, target: Target, output: AsyncIterator[bytes], last: deque[bytes]) -> None:
         """Print all of a container's output; a last line without newline gets one.
@@ -63,7 +66,7 @@ class Console:
             last: gets the last lines, without newlines; what is long is cut.
 
         Raises:
-            OutputClosed: nobody reads what is printed.
+            BrokenPipeError: the reader of standard output has gone.
         """
         printer = Printer(target, self._options, self._files, self._collapser)
         lines = LineBuffer()
@@ -77,9 +80,10 @@ class Console:
 
     async def repeats(self) -> None:
         """With `--log_collapse`: print, again and again, what was repeated and how often."""
-        while self._collapser:
-            await asyncio.sleep(WINDOW)
-            await self._print_repeats(time.monotonic())
+        with suppress(BrokenPipeError):
+            while self._collapser:
+                await asyncio.sleep(WINDOW)
+                await self._print_repeats(time.monotonic())
 
     async def finish(self) -> None:
         """Wait until all was given to the reader of standard output."""
@@ -87,7 +91,8 @@ class Console:
         await self._writer.drained()
 
     def close(self) -> None:
-        """Let go of descriptors and files."""
+        """Let go of descriptors and files, after a last chance for a slow reader."""
+        self._writer.flush(_FLUSH)
         self._writer.close()
         if self._files:
             self._files.close()
@@ -95,15 +100,26 @@ class Console:
     async def _print(self, printer: Printer, block: bytes, last: deque[bytes]) -> None:
         if not block:
             return
-        before = datetime.now(UTC).isoformat(timespec="microseconds").encode()[:-6] + b"Z "
+        stamp = datetime.now(UTC).isoformat(timespec="microseconds")[:-6].encode() + b"Z "
         lines = block[:-1].split(b"\n")
         last.extend(line[:_SHOWN] for line in lines[-KEPT_LINES:])
-        stamped = [before + line for line in lines]
-        text = printer.render(Batch(stamped, len(before)), b"", time.monotonic())
+        stamped = [stamp + line for line in lines]
+        text = printer.render(Batch(stamped, len(stamp)), b"", time.monotonic())
         if text:
-            await self._writer.write(text)
+            await self._write(text)
 
     async def _print_repeats(self, now: float) -> None:
         for repeated in self._collapser.expired(now) if self._collapser else ():
             line = formatter(repeated.target, self._options)([repeated.text], [repeated.stamp])
-            await self._writer.write(line)
+            await self._write(line)
+
+    async def _write(self, text: bytes) -> None:
+        try:
+            await self._writer.write(text)
+        except OutputClosed as closed:
+            if not closed.reason:
+                raise BrokenPipeError from closed
+
+    def _output_closed(self, closed: OutputClosed) -> None:
+        if closed.reason:
+            self._say(f"{closed.reason}; the job goes on, unseen")

@@ -17,20 +17,27 @@ _CHUNK = 1 << 16  # bytes; as much as a pipe holds
 class Container:
     """A running process, with everything it starts; `start` makes one."""
 
-    def __init__(self, process: asyncio.subprocess.Process, output: int, mark: str) -> None:
+    def __init__(
+        self, process: asyncio.subprocess.Process, output: int, mark: str, guard: keeper.Keeper
+    ) -> None:
         self._process = process
         self._output = output
         self._mark = mark
+        self._guard = guard
         self._ended = asyncio.Event()
+        guard.started(process.pid)
 
     @classmethod
-    async def start(cls, process: Process, env: Mapping[str, str], directory: str) -> Self:
+    async def start(
+        cls, process: Process, env: Mapping[str, str], directory: str, guard: keeper.Keeper
+    ) -> Self:
         """Start the command.
 
         Args:
             process: what to start.
             env: its whole environment, with the mark of its pod.
             directory: where; "" for the current one.
+            guard: sees to it that nothing is left of it.
 
         Raises:
             UsageError: the program or the directory is not there.
@@ -52,7 +59,7 @@ class Container:
         finally:
             os.close(theirs)
         os.set_blocking(output, False)
-        return cls(started, output, env[keeper.VARIABLE])
+        return cls(started, output, env[keeper.VARIABLE], guard)
 
     async def wait(self) -> int:
         """Wait for the end; return the exit code, 128 + n after signal n."""
@@ -61,7 +68,8 @@ class Container:
 
     async def clear(self) -> None:
         """After the end: kill what else runs in it, as when a container's first process ends."""
-        await asyncio.to_thread(keeper.kill, self._mark.encode())
+        await asyncio.to_thread(keeper.kill, self._mark, {self._process.pid})
+        self._guard.ended(self._process.pid)
         self._ended.set()
 
     def terminate(self) -> None:

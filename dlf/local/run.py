@@ -58,7 +58,7 @@ async def run(
 
     Raises:
         UsageError: bash, mpirun or a directory is not there.
-        OutputClosed: nobody reads what is printed.
+        BrokenPipeError: the reader of standard output has gone.
     """
     scratch = tempfile.mkdtemp(prefix="dlf-")
     mark = secrets.token_hex(16)
@@ -71,7 +71,7 @@ async def run(
         _check_programs(job, environments)
         console = Console(stdout, options(logs, env, stdout, len(job.processes)), say)
         try:
-            start = partial(Attempt, job, environments, working_dir, mark, console, say)
+            start = partial(Attempt, job, environments, working_dir, guard, console, say)
             return await _follow(manifest, job, start, console, timeout, say, strict=strict)
         finally:
             console.close()

@@ -1,0 +1,54 @@
+"""dlf as a process: the module in this interpreter, or the built executable (--binary)."""
+
+import os
+import subprocess
+import time
+import uuid
+from pathlib import Path
+
+PATIENCE = 30.0  # seconds until what should happen at once counts as not happening
+
+
+class Dlf:
+    """Starts dlf in a directory, with nothing in its environment but what it is given."""
+
+    def __init__(self, command: list[str], directory: Path) -> None:
+        self.directory = directory
+        self._command = command
+        self._mark = f"dlf-test-{uuid.uuid4()}"
+
+    def start(self, *words: str, **env: str) -> "subprocess.Popen[bytes]":
+        given = {"PATH": os.environ["PATH"], "HOME": "/nonexistent", "MARK": self._mark, **env}
+        return subprocess.Popen(
+            [*self._command, *words],
+            cwd=self.directory,
+            env=given,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
+
+    def run(self, *words: str, **env: str) -> "subprocess.CompletedProcess[bytes]":
+        with self.start(*words, **env) as process:
+            try:
+                out, err = process.communicate(timeout=PATIENCE)
+            finally:
+                process.kill()
+        return subprocess.CompletedProcess(process.args, process.returncode, out, err)
+
+    def left_over(self) -> list[str]:
+        """Command lines of the processes that dlf left behind, after a wait for them to go."""
+        deadline = time.monotonic() + PATIENCE
+        while (found := self._with_mark()) and time.monotonic() < deadline:
+            time.sleep(0.02)
+        return found
+
+    def _with_mark(self) -> list[str]:
+        found = []
+        for process in Path("/proc").glob("[0-9]*"):
+            try:
+                if self._mark.encode() in (process / "environ").read_bytes():
+                    found.append((process / "cmdline").read_bytes().replace(b"\0", b" ").decode())
+            except OSError:
+                continue
+        return found

@@ -1,0 +1,133 @@
+"""What `run` does around the end of a job; the drain and the restarts, without waiting for them."""
+
+import asyncio
+import os
+from pathlib import Path
+
+import msgspec
+import pytest
+from local.planning import rendered
+
+from dlf.errors import ExitCode
+from dlf.frameworks import BY_NAME
+from dlf.job.outcome import Outcome
+from dlf.local import attempt
+from dlf.local.run import run
+from dlf.manifest.kubeflow import PyTorchJobSpec
+from dlf.manifest.manifest import Manifest
+from dlf.task.options import Logs
+
+
+class Here:
+    """Runs jobs in this process; keeps what they print and what is said about them."""
+
+    def __init__(self, directory: Path) -> None:
+        self.said: list[str] = []
+        self.output = directory / "stdout"
+
+    def run(self, manifest: Manifest, *, strict: bool = False, lead: str = "") -> Outcome:
+        with self.output.open("wb") as file:
+            return asyncio.run(
+                run(
+                    manifest,
+                    env=dict(os.environ),
+                    working_dir=str(self.output.parent),
+                    logs=Logs(),
+                    timeout=0.0,
+                    lead=lead,
+                    strict=strict,
+                    say=self.said.append,
+                    stdout=file.fileno(),
+                )
+            )
+
+
+@pytest.fixture
+def here(tmp_path: Path) -> Here:
+    return Here(tmp_path)
+
+
+def test_run_stops_workers_that_outlive_the_master(
+    here: Here, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The Master's success is the job's; a worker that goes on is reported and stopped."""
+    monkeypatch.setattr(attempt, "DRAIN", 0.0)
+    outcome = here.run(rendered("pytorch", num_worker=2, command="[ $RANK = 0 ] || sleep 1000"))
+    assert ExitCode.SUCCEEDED == outcome.code
+    assert (
+        "still running when the job had ended, and stopped: pytorchjob-1f2e-worker-0",
+    ) == outcome.warnings
+
+
+@pytest.mark.parametrize(
+    ("strict", "code", "failures"),
+    [(False, ExitCode.SUCCEEDED, 0), (True, ExitCode.FAILED, 1)],
+    ids=["lenient", "strict"],
+)
+def test_run_reports_pods_that_fail_after_success(
+    here: Here, strict: bool, code: ExitCode, failures: int
+) -> None:
+    """A worker that fails once the job has succeeded is a warning; with --strict a failure."""
+    command = """
+    [ $RANK != 0 ] || { echo $$ > it; mv it master; exit; }
+    until [ -e master ] && ! kill -0 $(cat master) 2> /dev/null; do sleep 0.05; done
+    exit 3
+    """
+    outcome = here.run(rendered("pytorch", num_worker=2, command=command), strict=strict)
+    assert (code, failures) == (outcome.code, len(outcome.failures))
+    (warning,) = outcome.warnings
+    assert warning.startswith("although the job succeeded, pod pytorchjob-1f2e-worker-0 (rank 1)")
+
+
+def test_run_ends_with_the_lead(here: Here, monkeypatch: pytest.MonkeyPatch) -> None:
+    """deepspeed: worker 0 completes the job, whatever the others do."""
+    monkeypatch.setattr(attempt, "DRAIN", 0.0)
+    manifest = rendered("deepspeed", num_worker=2, command="[ $RANK = 0 ] || sleep 1000")
+    outcome = here.run(manifest, lead=BY_NAME["deepspeed"].lead)
+    assert ExitCode.SUCCEEDED == outcome.code
+
+
+def test_run_restarts_a_container_in_place(here: Here) -> None:
+    """OnFailure: the same pod again, until its restarts reach backoffLimit."""
+    manifest = rendered("pytorch", num_worker=1, command="echo try; exit 5")
+    assert isinstance(manifest.spec, PyTorchJobSpec)
+    master = manifest.spec.pytorch_replica_specs["Master"]
+    spec = msgspec.structs.replace(
+        manifest.spec,
+        run_policy=msgspec.structs.replace(manifest.spec.run_policy, backoff_limit=3),
+        pytorch_replica_specs={
+            "Master": msgspec.structs.replace(master, restart_policy="OnFailure")
+        },
+    )
+    outcome = here.run(msgspec.structs.replace(manifest, spec=spec))
+    assert "pytorchjob-1f2e-master-0 try\n" * 3 == here.output.read_text()
+    assert [5] == [failure.exit_code for failure in outcome.failures]
+    assert 2 == sum("is restarted" in line for line in here.said)
+
+
+def test_run_names_the_first_cause_first(here: Here) -> None:
+    """The order of failures is that of time, not of ranks."""
+    command = """
+    case $RANK in
+    2) echo 'the cause'; : > failed; exit 9;;
+    *) until [ -e failed ]; do sleep 0.01; done; sleep 0.$RANK; exit 1;;
+    esac
+    """
+    outcome = here.run(rendered("pytorch", num_worker=3, command=command))
+    assert ExitCode.FAILED == outcome.code
+    first = outcome.failures[0]
+    assert ("pytorchjob-1f2e-worker-1", 2, 9) == (first.pod, first.rank, first.exit_code)
+    assert (b"the cause",) == first.last_lines
+
+
+def test_run_tells_a_signal_by_its_number(here: Here) -> None:
+    """128 + n, as a container's exit code."""
+    outcome = here.run(rendered("pytorch", num_worker=1, command="kill -SEGV $$"))
+    assert [139] == [failure.exit_code for failure in outcome.failures]
+
+
+def test_run_says_when_there_are_no_cards(here: Here) -> None:
+    """A job for accelerators runs without them where there are none, and says so."""
+    manifest = rendered("pytorch", num_worker=1, command="true", env=(("GPU_NUM", "2"),))
+    assert ExitCode.SUCCEEDED == here.run(manifest).code
+    assert "the job asks for accelerators, and this machine has none: it runs without" in here.said

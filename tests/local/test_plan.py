@@ -1,0 +1,185 @@
+"""What each operator would start, as a table: pods, ranks and environment."""
+
+import json
+
+import pytest
+from local.planning import planned, rendered
+
+from dlf.frameworks import BY_NAME
+from dlf.local.plan import Plan
+
+
+def environments(job: Plan, *prefixes: str) -> dict[str, dict[str, str]]:
+    """Pod name without the job's to the variables that begin with one of the prefixes."""
+    return {
+        process.pod.split("1f2e-")[1]: {
+            name: value for name, value in process.env.items() if name.startswith(prefixes)
+        }
+        for process in job.processes
+    }
+
+
+def test_plan_pytorch_is_that_of_training_operator() -> None:
+    """Every pod meets the Master; the number of processes is the container's own."""
+    job = planned(rendered("pytorch", num_worker=2))
+    common = {
+        "MASTER_ADDR": "127.0.0.1",
+        "MASTER_PORT": "20000",
+        "WORLD_SIZE": "2",
+        "PET_NNODES": "2",
+        "PET_MASTER_ADDR": "127.0.0.1",
+        "PET_MASTER_PORT": "20000",
+        "PET_NPROC_PER_NODE": "1",
+        "PYTHONUNBUFFERED": "1",
+        "NCCL_SOCKET_IFNAME": "lo",
+    }
+    assert {
+        "master-0": common | {"RANK": "0", "PET_NODE_RANK": "0"},
+        "worker-0": common | {"RANK": "1", "PET_NODE_RANK": "1"},
+    } == environments(job, "MASTER", "WORLD", "RANK", "PET_", "PYTHON", "NCCL_SOCKET")
+    master, worker = job.processes
+    assert ("pytorchjob-1f2e-master-0", "master", 0) == (master.pod, master.role, master.rank)
+    assert ("pytorchjob-1f2e-worker-0", "worker", 1) == (worker.pod, worker.role, worker.rank)
+    assert "pytorch" == master.container
+    assert ("bash", "-c") == master.argv[:2]
+    assert "run me" == master.argv[-1]
+
+
+def test_plan_operator_wins_over_the_container() -> None:
+    """As on Kubernetes, where the operator appends its variables to the user's."""
+    job = planned(rendered("pytorch", num_worker=1, env=(("RANK", "9"), ("MINE", "1"))))
+    assert {"master-0": {"RANK": "0", "MINE": "1"}} == environments(job, "RANK", "MINE")
+
+
+def test_plan_tf_config_has_a_port_for_each_worker() -> None:
+    """TF_CONFIG tells all workers the same cluster, and each one its index."""
+    job = planned(rendered("tf", num_worker=2))
+    cluster = {"worker": ["127.0.0.1:20000", "127.0.0.1:20001"]}
+    expected = [
+        {"cluster": cluster, "task": {"type": "worker", "index": index}, "environment": "cloud"}
+        for index in range(2)
+    ]
+    assert expected == [json.loads(process.env["TF_CONFIG"]) for process in job.processes]
+    assert ["tensorflow", "tensorflow"] == [process.container for process in job.processes]
+
+
+def test_plan_tf_of_one_worker_has_no_config() -> None:
+    """The operator gives none to a job of one replica."""
+    (process,) = planned(rendered("tf", num_worker=1)).processes
+    assert "TF_CONFIG" not in process.env
+
+
+def test_plan_paddle_meets_in_worker_0() -> None:
+    """Collective training: no rank is injected, worker 0 serves the rendezvous."""
+    common = {
+        "PADDLE_JOB_ID": "paddlejob-1f2e",
+        "PADDLE_NNODES": "2",
+        "PADDLE_MASTER": "127.0.0.1:20000",
+    }
+    assert {
+        "worker-0": common | {"POD_IP_DUMMY": "127.0.0.1"},
+        "worker-1": common,
+    } == environments(planned(rendered("paddle", num_worker=2)), "PADDLE_", "POD_IP")
+
+
+def test_plan_paddle_meets_in_the_master() -> None:
+    """With parameter servers, each role is told what it is."""
+    common = {
+        "PADDLE_JOB_ID": "paddlejob-1f2e",
+        "PADDLE_NNODES": "2",
+        "PADDLE_MASTER": "127.0.0.1:20000",
+    }
+    assert {
+        "master-0": common | {"POD_IP_DUMMY": "127.0.0.1", "PADDLE_SERVER_NUM": "1"},
+        "worker-0": common | {"PADDLE_TRAINER_NUM": "1"},
+    } == environments(planned(rendered("paddle", num_ps=1, num_worker=1)), "PADDLE_", "POD_IP")
+
+
+def test_plan_mxnet_has_the_variables_of_ps_lite() -> None:
+    """DMLC_* for ps-lite, with the scheduler's port, and all addresses in MX_CONFIG."""
+    job = planned(rendered("mxnet", num_ps=1, num_worker=1))
+    common = {
+        "DMLC_PS_ROOT_URI": "127.0.0.1",
+        "DMLC_PS_ROOT_PORT": "20000",
+        "DMLC_NUM_SERVER": "1",
+        "DMLC_NUM_WORKER": "1",
+        "DMLC_USE_KUBERNETES": "1",
+    }
+    assert {
+        "scheduler-0": common | {"DMLC_ROLE": "scheduler"},
+        "server-0": common | {"DMLC_ROLE": "server"},
+        "worker-0": common | {"DMLC_ROLE": "worker", "DMLC_WORKER_ID": "0"},
+    } == environments(job, "DMLC_")
+    assert {
+        "cluster": {
+            "scheduler": [{"url": "127.0.0.1", "port": 20000}],
+            "server": [{"url": "127.0.0.1", "port": 20001}],
+            "worker": [{"url": "127.0.0.1", "port": 20002}],
+        },
+        "labels": {"scheduler": "", "server": "", "worker": ""},
+        "task": {"type": "worker", "index": 0},
+    } == json.loads(job.processes[2].env["MX_CONFIG"])
+
+
+def test_plan_mxnet_on_volcano_has_one_address_for_the_scheduler() -> None:
+    """The rendered address and port of the scheduler become those of this machine."""
+    job = planned(rendered("mxnet", volcano=True, num_worker=1))
+    expected = {"DMLC_PS_ROOT_URI": "127.0.0.1", "DMLC_PS_ROOT_PORT": "20000"}
+    assert {"scheduler-0": expected, "worker-0": expected} == environments(job, "DMLC_PS")
+
+
+def test_plan_volcano_has_the_variables_of_the_plugins() -> None:
+    """Index within the task, hosts and size of each task, files in place of /etc/volcano."""
+    job = planned(rendered("megatron", cluster=(("ps-x", 1), ("worker", 2))))
+    common = {
+        "VC_PS_X_HOSTS": "127.0.0.1",
+        "VC_PS_X_NUM": "1",
+        "VC_WORKER_HOSTS": "127.0.0.1,127.0.0.1",
+        "VC_WORKER_NUM": "2",
+        "DLF_VOLCANO_DIR": "/scratch",
+    }
+    assert {
+        pod: common | {"VC_TASK_INDEX": index, "VK_TASK_INDEX": index, "VC_TASK_ROLE": role}
+        for pod, role, index in (
+            ("ps-x-0", "ps-x", "0"),
+            ("worker-0", "worker", "0"),
+            ("worker-1", "worker", "1"),
+        )
+    } == environments(job, "VC_", "VK_", "DLF_")
+    assert [0, 1, 2] == [process.rank for process in job.processes]
+    assert {"ps_x.host": "127.0.0.1\n", "worker.host": "127.0.0.1\n" * 2} == job.files
+
+
+def test_plan_volcano_torch_meets_in_the_first_pod() -> None:
+    """The rendered rendezvous, by the name of a host of the svc plugin, is on this machine."""
+    job = planned(rendered("deepspeed", num_worker=2))
+    expected = {
+        "MASTER_ADDR": "127.0.0.1",
+        "MASTER_PORT": "20000",
+        "PET_MASTER_ADDR": "127.0.0.1",
+        "PET_MASTER_PORT": "20000",
+    }
+    assert {"worker-0": expected, "worker-1": expected} == environments(job, "MASTER", "PET_MASTER")
+
+
+def test_plan_mpi_is_the_launcher_alone() -> None:
+    """mpirun finds a host file with a slot for each rank; the launcher's end is the job's."""
+    job = planned(rendered("horovod", num_worker=3, slots_per_worker=2))
+    (launcher,) = job.processes
+    assert ("horovod-1f2e-launcher", None) == (launcher.pod, launcher.rank)
+    assert ("mpirun", "-np", "6") == launcher.argv[:3]
+    assert "/scratch/hostfile" == launcher.env["OMPI_MCA_orte_default_hostfile"]
+    assert {"hostfile": "localhost slots=6\n"} == job.files
+    assert "the 3 workers are not started: the launcher starts all ranks here" == job.note
+
+
+@pytest.mark.parametrize("name", BY_NAME)
+def test_plan_covers_every_framework(name: str) -> None:
+    """The default job of each framework can be started, with commands as rendered."""
+    framework = BY_NAME[name]
+    manifest = framework.render(framework.settings(), framework.kinds[0], "1f2e")
+    job = planned(manifest, framework.lead)
+    names = [process.pod for process in job.processes]
+    assert len(set(names)) == len(names) > 0
+    assert all(name.startswith(f"{manifest.metadata.name}-") for name in names)
+    assert all(process.argv for process in job.processes)

@@ -1,0 +1,268 @@
+"""Whole jobs on this machine, through the command line, with real processes."""
+
+import json
+import os
+import signal
+import stat
+from pathlib import Path
+
+import pytest
+from local.dlf_process import Dlf
+
+LOCAL = ("pytorch", "--runtime", "local")
+
+
+def printed(out: bytes) -> dict[str, list[str]]:
+    """Pod name without the job's, such as `master-0`, to the lines that it printed."""
+    pods: dict[str, list[str]] = {}
+    for line in out.decode().splitlines():
+        pod, _, message = line.partition(" ")
+        pods.setdefault("-".join(pod.split("-")[2:]), []).append(message)
+    return pods
+
+
+def test_run_gives_each_rank_its_environment(dlf: Dlf) -> None:
+    """Three pods get the ranks of a PyTorchJob, one address and one free port."""
+    done = dlf.run(*LOCAL, "--command", "env")
+    assert 0 == done.returncode, done.stderr.decode()
+    environments = {
+        pod: dict(line.split("=", 1) for line in lines if "=" in line)
+        for pod, lines in printed(done.stdout).items()
+    }
+    assert {"master-0": "0", "worker-0": "1", "worker-1": "2"} == {
+        pod: env["RANK"] for pod, env in environments.items()
+    }
+    ports = {env["MASTER_PORT"] for env in environments.values()}
+    assert 1 == len(ports)
+    for env in environments.values():
+        assert {
+            "MASTER_ADDR": "127.0.0.1",
+            "WORLD_SIZE": "3",
+            "PET_NNODES": "3",
+            "PET_NODE_RANK": env["RANK"],
+            "PET_NPROC_PER_NODE": "1",
+            "PET_MASTER_ADDR": "127.0.0.1",
+            "PET_MASTER_PORT": env["MASTER_PORT"],
+            "NCCL_SOCKET_IFNAME": "lo",
+        }.items() <= env.items()
+
+
+def test_run_prints_every_line_of_every_rank_once_and_in_order(dlf: Dlf) -> None:
+    """Four ranks that print 50 000 lines each at the same time."""
+    done = dlf.run(*LOCAL, "--num_worker", "4", "--command", "seq 50000")
+    assert 0 == done.returncode, done.stderr.decode()
+    expected = [str(number) for number in range(1, 50001)]
+    pods = printed(done.stdout)
+    assert ["master-0", "worker-0", "worker-1", "worker-2"] == sorted(pods)
+    assert all(expected == lines for lines in pods.values())
+
+
+def test_run_waits_for_a_slow_reader(dlf: Dlf) -> None:
+    """A reader that starts late gets every line: nothing is dropped."""
+    with dlf.start(*LOCAL, "--num_worker", "1", "--command", "seq 400000; exit 3") as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        first = process.stderr.readline()  # dlf has begun; nobody reads what the pod prints
+        out = process.stdout.read()
+        err = process.stderr.read()
+    assert first.endswith(b"1 pods as processes on this machine\n")
+    assert 400000 == len(out.splitlines())
+    assert b"exit code 3" in err
+
+
+def test_run_keeps_stdout_and_stderr_of_a_pod_in_order(dlf: Dlf) -> None:
+    """Both go through one pipe, as in a container's log."""
+    command = "for i in 1 2 3; do echo out $i; echo err $i >&2; done"
+    done = dlf.run(*LOCAL, "--num_worker", "1", "--command", command)
+    expected = ["out 1", "err 1", "out 2", "err 2", "out 3", "err 3"]
+    assert {"master-0": expected} == printed(done.stdout)
+
+
+def test_run_passes_bytes_through(dlf: Dlf) -> None:
+    """What is not UTF-8, a line of 3 MB, and a last line without newline, which gets one."""
+    command = r"printf 'a\xff\r\0b\n'; head -c 3000000 /dev/zero | tr '\0' x; printf '\nend'"
+    done = dlf.run(*LOCAL, "--num_worker", "1", "--command", command)
+    prefix = done.stdout.split(b" ")[0] + b" "
+    expected = [b"a\xff\r\0b", b"x" * 3000000, b"end"]
+    assert b"".join(prefix + line + b"\n" for line in expected) == done.stdout
+
+
+def test_run_ends_with_the_failed_rank(dlf: Dlf) -> None:
+    """One rank that exits 7 fails the job, is named, and the others are killed."""
+    command = "[ $RANK != 1 ] || { echo last words; exit 7; }; sleep 1000"
+    done = dlf.run(*LOCAL, "--command", command)
+    told = done.stderr.decode()
+    assert 1 == done.returncode, told
+    assert "-worker-0 (rank 1): exit code 7\n" in told
+    assert "| last words\n" in told
+
+
+def test_run_kills_what_ignores_sigterm(dlf: Dlf) -> None:
+    """After a short grace, the process group and what has left it are killed."""
+    command = """
+    trap '' TERM INT HUP
+    setsid bash -c 'trap "" TERM; while :; do sleep 1000; done' &
+    [ $RANK != 1 ] || exit 7
+    while :; do sleep 1000; done
+    """
+    done = dlf.run(*LOCAL, "--command", command)
+    assert 1 == done.returncode, done.stderr.decode()
+    assert [] == dlf.left_over()
+
+
+def test_run_ends_a_pod_with_its_first_process(dlf: Dlf) -> None:
+    """Orphans in sessions of their own, that keep the pipe open, do not keep the job."""
+    command = "(setsid sleep 1000 &) ; setsid sleep 1000 & echo done"
+    done = dlf.run(*LOCAL, "--command", command)
+    assert 0 == done.returncode, done.stderr.decode()
+    assert [["done"]] * 3 == list(printed(done.stdout).values())
+
+
+def test_run_ends_quietly_when_the_reader_has_gone(dlf: Dlf) -> None:
+    """As with `| head -1`: no traceback, nothing left."""
+    with dlf.start(*LOCAL, "--command", "while :; do echo y; done") as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        assert process.stdout.readline().endswith(b" y\n")
+        process.stdout.close()
+        told = process.stderr.read().decode()
+    assert "Traceback" not in told
+    assert 1 == len(told.splitlines()), told
+
+
+def test_run_ends_at_the_time_limit(dlf: Dlf) -> None:
+    """--timeout stops the job; what was printed until then is there."""
+    done = dlf.run(*LOCAL, "--timeout", "1", "--command", "echo $RANK; sleep 1000")
+    told = done.stderr.decode()
+    assert 124 == done.returncode, told
+    assert {"master-0": ["0"], "worker-0": ["1"], "worker-1": ["2"]} == printed(done.stdout)
+    assert "did not end within --timeout: still running: " in told
+
+
+@pytest.mark.parametrize(
+    ("number", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)], ids=["TERM", "INT"]
+)
+def test_run_ends_by_signal(dlf: Dlf, number: signal.Signals, code: int) -> None:
+    """The pods get SIGTERM, and what they say then is printed."""
+    command = "trap 'echo bye; exit' TERM; echo ready; while :; do sleep 0.1; done"
+    with dlf.start(*LOCAL, "--num_worker", "1", "--command", command) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline().endswith(b" ready\n")
+        process.send_signal(number)
+        rest = process.stdout.read()
+    assert rest.endswith(b" bye\n")
+    assert code == process.returncode
+
+
+def test_run_ends_at_once_by_the_second_signal(dlf: Dlf) -> None:
+    """Without the grace that the first signal gives; still nothing is left."""
+    command = "trap '' TERM; echo ready; while :; do sleep 1000; done"
+    with dlf.start(*LOCAL, "--num_worker", "1", "--command", command) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        assert process.stdout.readline().endswith(b" ready\n")
+        process.terminate()
+        while b"received" not in process.stderr.readline():
+            pass
+        process.terminate()
+    assert 143 == process.returncode
+
+
+def test_run_killed_leaves_nothing(dlf: Dlf) -> None:
+    """SIGKILL of dlf, which it cannot see coming, ends the pods and what left their sessions."""
+    command = "(setsid sleep 1000 &); setsid sleep 1000 & env -i sleep 1000 & echo ready; wait"
+    with dlf.start(*LOCAL, "--num_worker", "1", "--command", command) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline().endswith(b" ready\n")
+        process.kill()
+    assert -signal.SIGKILL == process.returncode
+    assert [] == dlf.left_over()
+
+
+def test_run_removes_its_files(dlf: Dlf) -> None:
+    """The scratch directory goes with the job, even when dlf was killed."""
+    command = "echo $DLF_VOLCANO_DIR; cat $DLF_VOLCANO_DIR/worker.host; sleep 1000"
+    words = ("mindspore", "--runtime", "local", "--num_worker", "1", "--command", command)
+    with dlf.start(*words, TMPDIR=str(dlf.directory)) as process:
+        assert process.stdout is not None
+        directory = Path(process.stdout.readline().decode().split(" ")[1].strip())
+        assert process.stdout.readline().endswith(b" 127.0.0.1\n")
+        assert dlf.directory == directory.parent
+        process.kill()
+    assert [] == dlf.left_over()
+    assert not directory.exists()
+
+
+def test_run_starts_a_volcano_job_anew(dlf: Dlf) -> None:
+    """RestartJob starts all pods again, as often as maxRetry says."""
+    command = "echo $VC_TASK_INDEX; ! mkdir once 2>/dev/null"
+    words = ("mindspore", "--runtime", "local", "--num_worker", "1", "--command", command)
+    done = dlf.run(*words, "--max_retry", "1")
+    assert 0 == done.returncode, done.stderr.decode()
+    assert {"worker-0": ["0", "0"]} == printed(done.stdout)
+    assert b"attempt 2 of 2" in done.stderr
+
+
+def test_run_works_in_the_directory_given(dlf: Dlf) -> None:
+    """--working_dir, when the user gave it; else where dlf was started."""
+    done = dlf.run(*LOCAL, "--num_worker", "1", "--command", "pwd")
+    assert {"master-0": [str(dlf.directory)]} == printed(done.stdout)
+    done = dlf.run(*LOCAL, "--num_worker", "1", "--working_dir", "/usr", "--command", "pwd")
+    assert {"master-0": ["/usr"]} == printed(done.stdout)
+
+
+def test_run_prints_as_on_kubernetes(dlf: Dlf) -> None:
+    """The log flags: format, ranks, and a file for each container."""
+    done = dlf.run(
+        *LOCAL, "--log_format", "json", "--log_ranks", "1", "--log_dir", "logs", "--command", "echo"
+    )
+    (line,) = done.stdout.splitlines()
+    fields = json.loads(line)
+    assert {"role": "worker", "rank": 1, "container": "pytorch", "message": ""} == {
+        key: fields[key] for key in ("role", "rank", "container", "message")
+    }
+    assert 3 == len(list((dlf.directory / "logs").iterdir()))
+
+
+@pytest.mark.parametrize(
+    ("words", "path", "told"),
+    [
+        pytest.param(LOCAL, "/nonexistent", "`bash` is not on this machine's PATH", id="no bash"),
+        pytest.param(
+            ("mpi", "--runtime", "local"),
+            "/nonexistent",
+            "`mpirun` is not on this machine's PATH; install Open MPI",
+            id="no mpirun",
+        ),
+        pytest.param(
+            (*LOCAL, "--working_dir", "/nonexistent"),
+            os.environ["PATH"],
+            "cannot start `bash`: [Errno 2] No such file or directory: '/nonexistent'",
+            id="no directory",
+        ),
+    ],
+)
+def test_run_says_what_this_machine_lacks(
+    dlf: Dlf, words: tuple[str, ...], path: str, told: str
+) -> None:
+    """In one line, before anything runs."""
+    done = dlf.run(*words, PATH=path)
+    assert 2 == done.returncode
+    assert told in done.stderr.decode().splitlines()[-1]
+    assert b"" == done.stdout
+
+
+def test_run_hands_all_ranks_to_mpirun(dlf: Dlf) -> None:
+    """The launcher runs as rendered, with a host file of this machine; workers are not started."""
+    mpirun = dlf.directory / "mpirun"
+    mpirun.write_text('#!/bin/bash\necho "$@"; cat "$OMPI_MCA_orte_default_hostfile"\n')
+    mpirun.chmod(mpirun.stat().st_mode | stat.S_IXUSR)
+    path = f"{dlf.directory}:{os.environ['PATH']}"
+    words = ("mpi", "--runtime", "local", "--slots_per_worker", "2", "--command", "x  'y z'")
+    done = dlf.run(*words, PATH=path)
+    assert 0 == done.returncode, done.stderr.decode()
+    (arguments, hosts) = printed(done.stdout)["launcher"]
+    assert arguments.startswith("-np 4 ")
+    assert arguments.endswith(" bash -c x  'y z'")
+    assert "localhost slots=4" == hosts
+    assert b"the 2 workers are not started" in done.stderr
