@@ -48,8 +48,8 @@ def _apt(bench: Bench, name: str, pin: dict[str, Any]) -> Path:
     one.
     """
     listed: set[str] = set()
-    for number, archive in enumerate(_archives()):
-        options = _apt_options(bench.scratch / str(number), archive)
+    for number, archive in enumerate(archives(SUITE)):
+        options = apt_options(bench.scratch / str(number), "deb-src", archive)
         bench.run("apt-get", *options, "update")
         try:
             bench.run("apt-get", *options, "source", "--download-only", f"{name}={pin['version']}")
@@ -67,11 +67,14 @@ def _apt(bench: Bench, name: str, pin: dict[str, Any]) -> Path:
     )
 
 
-def _apt_options(state: Path, archive: str) -> list[str]:
-    """Return the apt options that use one archive alone, with state of its own."""
+def apt_options(state: Path, kind: str, archive: str) -> list[str]:
+    """Return the apt options that use one archive alone, with state of its own.
+
+    `kind` is "deb" or "deb-src", `archive` one of `archives`.
+    """
     for folder in ("lists/partial", "cache/archives/partial"):
         (state / folder).mkdir(parents=True)
-    (state / "sources.list").write_text(f"deb-src [signed-by={KEYRING}] {archive} main\n")
+    (state / "sources.list").write_text(f"{kind} [signed-by={KEYRING}] {archive} main\n")
     return [
         f"-oDir::Etc::SourceList={state}/sources.list",
         "-oDir::Etc::SourceParts=/dev/null",
@@ -81,8 +84,11 @@ def _apt_options(state: Path, archive: str) -> list[str]:
     ]
 
 
-def _archives() -> list[str]:
-    """Return "URI suite" of this machine's Debian archives; the main one comes first."""
+def archives(suite: str) -> list[str]:
+    """Return "URI suite" of this machine's Debian archives; the main one comes first.
+
+    `suite` takes the place of the machine's own release: bookworm-security becomes trixie-security.
+    """
     show = ["apt-get", "indextargets", "--format", "$(ORIGIN)\t$(CODENAME)\t$(REPO_URI)"]
     found = set()
     for line in subprocess.run(
@@ -96,7 +102,7 @@ def _archives() -> list[str]:
         raise BuildFailed(
             "apt knows no Debian archive: add one to its sources and run apt-get update"
         )
-    return [f"{uri} {SUITE}{suffix}" for suffix, uri in sorted(found)]
+    return [f"{uri} {suite}{suffix}" for suffix, uri in sorted(found)]
 
 
 def _pip(bench: Bench, name: str, pin: dict[str, Any]) -> Path:

@@ -1,0 +1,324 @@
+"""The executable alone: in an empty root, in old and foreign ones, without anything to write to.
+
+`--binary` names it; dist/dlf-linux-amd64 otherwise. One for another CPU runs under qemu's user mode
+emulation (Debian's qemu-user-static). The tests change root, so they run as root.
+"""
+
+import asyncio
+import json
+import os
+import platform
+import re
+import shutil
+import subprocess
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from debian import unpack
+from fake_api.thread import ApiThread
+from job.stage import ENV, NAMESPACE, Stage
+from name_server import NameServer
+
+from dlf import __version__
+
+pytestmark = pytest.mark.binary
+
+DIST = Path(__file__).parent.parent / "dist"
+MACHINES = {"Advanced Micro Devices X86-64": "x86_64", "AArch64": "aarch64"}
+LARGEST = {"x86_64": 17_000_000, "aarch64": 16_000_000}
+NOBODY = "65532:65532"
+RENDER = ["pytorch", "--image=python:3", "--command=python train.py", "--num_worker=2"]
+
+
+@dataclass(frozen=True)
+class Program:
+    """The executable under test, and what runs it when it is for another CPU."""
+
+    path: Path
+    machine: str
+
+    @property
+    def emulator(self) -> Path | None:
+        if self.machine == platform.machine():
+            return None
+        found = shutil.which(f"qemu-{self.machine}-static")
+        assert found, "to test this executable here, install qemu-user-static"
+        return Path(found)
+
+    def install(self, root: Path) -> list[str]:
+        """Copy it into a root; the words that run it there, before its arguments."""
+        (root / "usr/bin").mkdir(parents=True, exist_ok=True)
+        shutil.copy(self.path, root / "usr/bin/dlf")
+        if self.emulator is None:
+            return ["/usr/bin/dlf"]
+        shutil.copy(self.emulator, root / "usr/bin/qemu")
+        return ["/usr/bin/qemu", "/usr/bin/dlf"]
+
+    def start(
+        self, root: Path, *arguments: str, user: str = NOBODY, **env: str
+    ) -> subprocess.Popen[str]:
+        """Start it in a root that it cannot write to."""
+        return subprocess.Popen(
+            ["chroot", f"--userspec={user}", root, *self.install(root), *arguments],
+            env=env,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+    def run(self, root: Path, *arguments: str, **env: str) -> tuple[int, str, str]:
+        """Run it in a root; exit code, standard output, standard error."""
+        process = self.start(root, *arguments, **env)
+        out, err = process.communicate(timeout=60)
+        return process.returncode, out, err
+
+
+@pytest.fixture(scope="module")
+def program(request: pytest.FixtureRequest) -> Program:
+    path = request.config.getoption("--binary") or DIST / "dlf-linux-amd64"
+    assert path.exists(), f"{path} is not there: run build/binary.py"
+    return Program(path, MACHINES[readelf("--file-header", path)["Machine"]])
+
+
+@pytest.fixture
+def empty(tmp_path: Path) -> Path:
+    root = tmp_path / "root"
+    root.mkdir()
+    return root
+
+
+def readelf(what: str, path: Path) -> dict[str, str]:
+    """The `Name: value` lines of readelf."""
+    text = subprocess.run(
+        ["readelf", "--wide", what, path], capture_output=True, text=True, check=True
+    ).stdout
+    return dict(re.findall(r"^ *([^:\n]+): +(.*)$", text, re.MULTILINE))
+
+
+def test_executable_is_static(program: Program) -> None:
+    """No interpreter, no dynamic section: no other file takes part in running it."""
+    headers = subprocess.run(
+        ["readelf", "--wide", "--program-headers", "--dynamic", program.path],
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+    assert "INTERP" not in headers
+    assert "DYNAMIC" not in headers
+    assert "There is no dynamic section in this file." in headers
+    assert readelf("--file-header", program.path)["Type"] == "EXEC (Executable file)"
+
+
+def test_executable_is_small(program: Program) -> None:
+    """It stays within the size that the design allows."""
+    assert program.path.stat().st_size <= LARGEST[program.machine]
+
+
+def test_executable_names_no_path_of_the_build(program: Program) -> None:
+    """Neither the checkout, nor the cache, nor a home directory is written in it."""
+    content = program.path.read_bytes()
+    found = [
+        word for word in (b"/.cache/dlf", b"/root/", b"/home/", b"/tmp/dlf") if word in content
+    ]
+    assert found == []
+
+
+def test_version_runs_in_an_empty_root(program: Program, empty: Path) -> None:
+    """There is no /proc, /etc, /dev or /tmp, and no right to make one."""
+    code, out, err = program.run(empty, "version")
+    assert (code, err) == (0, "")
+    architecture = {"x86_64": "amd64", "aarch64": "arm64"}[program.machine]
+    assert out.startswith(f"dlf {__version__} (linux-{architecture}")
+
+
+def test_version_names_the_parts(program: Program, empty: Path) -> None:
+    """`version --output json` tells what is inside, TLS and all."""
+    code, out, _ = program.run(empty, "version", "--output=json")
+    parts = json.loads(out)
+    assert code == 0
+    assert parts["python"].startswith("3.13.")
+    assert parts["openssl"].startswith("OpenSSL 3.5.")
+    assert parts.keys() >= {"dlf", "revision", "target", "msgspec", "httpx"}
+
+
+def test_help_runs_in_an_empty_root(program: Program, empty: Path) -> None:
+    """Help of the whole and of a framework need nothing but the executable."""
+    for arguments in (["--help"], ["pytorch", "--help"]):
+        code, out, err = program.run(empty, *arguments)
+        assert (code, err) == (0, "")
+        assert "pytorch" in out
+
+
+def test_usage_error_exits_2(program: Program, empty: Path) -> None:
+    """A wrong flag is told in a line, without a traceback."""
+    code, out, err = program.run(empty, "pytorch", "--no-such-flag")
+    assert (code, out) == (2, "")
+    assert err.startswith("dlf: ")
+    assert "Traceback" not in err
+
+
+@pytest.mark.parametrize("output", ["json", "yaml"])
+def test_dry_run_prints_the_resource_in_an_empty_root(
+    program: Program, empty: Path, output: str
+) -> None:
+    """A resource is rendered without any file of an image, whatever its format."""
+    code, out, err = program.run(empty, *RENDER, "--dry-run", f"--output={output}", **ENV)
+    assert code == 0, err
+    assert "PyTorchJob" in out
+
+
+@pytest.mark.parametrize("name", ["python3", "python"])
+def test_old_command_lines_work_under_the_name_python(
+    program: Program, empty: Path, name: str
+) -> None:
+    """`python3 launcher-pytorch.py ...` is `dlf pytorch ...` through the image's links."""
+    *emulator, _ = program.install(empty)
+    (empty / "usr/bin" / name).symlink_to("dlf")
+    # An emulator passes its own argument as the program's name, as the kernel does.
+    words = [*emulator, f"/usr/bin/{name}", "launcher-pytorch.py", *RENDER[1:], "--dry-run"]
+    done = subprocess.run(
+        ["chroot", f"--userspec={NOBODY}", empty, *words],
+        env=ENV,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "PyTorchJob" in done.stdout
+
+
+WRITES = re.compile(
+    r"\b(?:(?:open|openat|creat)\(.*O_(?:CREAT|WRONLY|RDWR|TMPFILE)"
+    r"|(?:mkdir|mkdirat|rename|renameat2?|link|linkat|symlink|symlinkat|mknod|mknodat|memfd_create)\()"
+)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [["version"], ["--help"], [*RENDER, "--dry-run"]],
+    ids=["version", "help", "dry-run"],
+)
+def test_no_file_is_written(program: Program, tmp_path: Path, arguments: list[str]) -> None:
+    """No run unpacks, caches or leaves anything: no system call that makes a file succeeds."""
+    calls = tmp_path / "calls"
+    if program.emulator:
+        words = [str(program.emulator), "-strace", "-D", str(calls), str(program.path)]
+    else:
+        words = ["strace", "-f", "-s", "200", "-o", str(calls), str(program.path)]
+    done = subprocess.run([*words, *arguments], env=ENV, capture_output=True, check=False)
+    assert done.returncode == 0, done.stderr
+    lines = calls.read_text(errors="replace").splitlines()
+    assert any("execve" in line or "brk" in line for line in lines)
+    written = [line for line in lines if WRITES.search(line) and "= -1" not in line]
+    assert written == []
+
+
+ROOTS = {
+    "old-glibc": ("bullseye", ["libc6", "dash", "coreutils", "base-files"]),
+    "musl-busybox": ("bookworm", ["musl", "busybox-static"]),
+    "no-shell": ("bookworm", ["libc6", "base-files", "ca-certificates", "tzdata", "netbase"]),
+}
+
+
+@pytest.fixture(scope="module", params=ROOTS)
+def foreign(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A root like those of worker images."""
+    suite, packages = ROOTS[request.param]
+    root = tmp_path_factory.mktemp(request.param)
+    unpack(root, suite, packages)
+    return root
+
+
+def test_dry_run_is_the_same_in_every_image(program: Program, foreign: Path, empty: Path) -> None:
+    """What an image holds, and how old it is, changes nothing."""
+    arguments = [*RENDER, "--dry-run", "--output=json"]
+    expected = program.run(empty, *arguments, **ENV)
+    assert program.run(foreign, *arguments, **ENV) == expected
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[ApiThread]:
+    with ApiThread(tmp_path, namespace=NAMESPACE) as server:
+        yield server
+
+
+async def succeed(stage: Stage) -> None:
+    """The operator's and the kubelet's part of a job of one pod that succeeds."""
+    job = await stage.job()
+    stage.condition(job, "Created", "Running")
+    pod = stage.pod(job, "master", 0)
+    stage.runs(pod, "step 1", "step 2")
+    stage.ends(pod, 0, "done")
+    stage.condition(job, "Created", "Succeeded", completionTime="2026-01-01T00:00:00Z")
+
+
+def follow(
+    program: Program, root: Path, server: ApiThread, kubeconfig: str
+) -> tuple[int, list[str], str]:
+    """Run a whole job from a root; exit code, lines of standard output, standard error."""
+    (root / "kubeconfig").write_text(kubeconfig)
+    history = server.call(
+        lambda api: asyncio.ensure_future(succeed(Stage(api, "pytorchjobs", "kubeflow.org")))
+    )
+    arguments = ["pytorch", "--image=python:3", "--command=python train.py", "--num_worker=1"]
+    code, out, err = program.run(root, *arguments, "--kubeconfig=/kubeconfig", **ENV)
+    server.call(lambda _: history.cancel())
+    return code, out.splitlines(), err
+
+
+def test_whole_job_over_tls_in_every_image(
+    program: Program, foreign: Path, server: ApiThread
+) -> None:
+    """Submit, follow and decide: every line once, over TLS with a private authority."""
+    code, lines, err = follow(program, foreign, server, server.kubeconfig.read_text())
+    assert code == 0, err
+    assert [line.partition(" ")[2] for line in lines] == ["step 1", "step 2", "done"]
+
+
+def test_server_name_is_found_as_kubernetes_writes_it(
+    program: Program, empty: Path, server: ApiThread
+) -> None:
+    """A short name is completed by the search list of the resolv.conf of a pod."""
+    with NameServer("127.0.0.53", {"kubernetes.default.svc.cluster.local": "127.0.0.1"}):
+        (empty / "etc").mkdir()
+        (empty / "etc/resolv.conf").write_text(
+            "search pipeline.svc.cluster.local svc.cluster.local cluster.local\n"
+            "nameserver 127.0.0.53\noptions ndots:5\n"
+        )
+        config = json.loads(server.kubeconfig.read_text())
+        cluster = config["clusters"][0]["cluster"]
+        cluster["server"] = cluster["server"].replace("127.0.0.1", "kubernetes.default")
+        cluster["tls-server-name"] = "127.0.0.1"
+        code, lines, err = follow(program, empty, server, json.dumps(config))
+    assert code == 0, err
+    assert len(lines) == 3
+
+
+def test_unknown_authority_is_told_in_words(
+    program: Program, empty: Path, server: ApiThread
+) -> None:
+    """A certificate that nobody vouches for is refused, and the reason can be read."""
+    config = json.loads(server.kubeconfig.read_text())
+    del config["clusters"][0]["cluster"]["certificate-authority-data"]
+    (empty / "kubeconfig").write_text(json.dumps(config))
+    arguments = [*RENDER, "--kubeconfig=/kubeconfig", "--api_outage=1s"]
+    code, out, err = program.run(empty, *arguments, **ENV)
+    assert (code, out) != (0, "")
+    assert "certificate" in err
+    assert "Traceback" not in err
+
+
+def test_install_copies_the_executable(program: Program, empty: Path) -> None:
+    """An init container installs it into a shared volume, ready to run and whole."""
+    volume = empty / "volume"
+    volume.mkdir()
+    os.chown(volume, 65532, 65532)
+    code, _, err = program.run(empty, "install", "/volume")
+    assert code == 0, err
+    copy = volume / "dlf"
+    assert copy.read_bytes() == program.path.read_bytes()
+    assert copy.stat().st_mode & 0o777 == 0o555
+    assert [file.name for file in volume.iterdir()] == ["dlf"]
