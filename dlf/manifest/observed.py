@@ -31,6 +31,7 @@ class Meta(Observed):
     resource_version: str = ""
     creation_timestamp: str = ""
     deletion_timestamp: str | None = None
+    deletion_grace_period_seconds: int | None = None
     labels: dict[str, str] | None = None
     annotations: dict[str, str] | None = None
     owner_references: list[Owner] | None = None
@@ -138,9 +139,16 @@ class TaskCount(Observed):
     replicas: int = 0
 
 
+class CleanUp(Observed):
+    """Of kubeflow.org RunPolicy: which pods the operator deletes when the job has ended."""
+
+    clean_pod_policy: str | None = None
+
+
 class JobSpec(Observed):
     """The replica counts of every job kind; each kind fills its own field."""
 
+    run_policy: CleanUp | None = None
     pytorch_replica_specs: dict[str, ReplicaCount] | None = None
     tf_replica_specs: dict[str, ReplicaCount] | None = None
     paddle_replica_specs: dict[str, ReplicaCount] | None = None
