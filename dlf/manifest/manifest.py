@@ -56,12 +56,15 @@ class _Dumper(yaml.SafeDumper):
 
 
 def _text(dumper: yaml.SafeDumper, value: str) -> yaml.ScalarNode:
-    style = "|" if "\n" in value else None
+    style = '"' if _RARE_BREAK.search(value) else "|" if "\n" in value else None
     return dumper.represent_scalar("tag:yaml.org,2002:str", value, style)
 
 
+_RARE_BREAK = re.compile("[\x85\u2028\u2029]")  # read back as plain ends of lines if not escaped
 # PyYAML writes `08` and `12e4` without quotes, since YAML 1.1 has them as strings; kubectl reads
 # numbers, and a label must not be one.
-_NUMBER = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?|0[box][0-9a-fA-F]+")
+_NUMBER = re.compile(
+    r"(?:[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?|0[box][0-9a-fA-F]+)\Z"
+)
 _Dumper.add_representer(str, _text)
 _Dumper.add_implicit_resolver("tag:yaml.org,2002:float", _NUMBER, list("-+.0123456789"))
