@@ -2,11 +2,27 @@
 
 from __future__ import annotations
 
-from common import regression
-from common.process_group import ProcessGroup
+from collections.abc import Sequence
+from typing import Protocol
+
+import regression
 
 
-def fit(group: ProcessGroup) -> None:
+class Group(Protocol):
+    """What the training needs of the ranks; `process_group.ProcessGroup` is one."""
+
+    rank: int
+    world_size: int
+    backend: str
+
+    def all_reduce(self, values: Sequence[float]) -> list[float]:
+        """Return the element-wise sum of every rank's values, on every rank."""
+
+    def broadcast(self, values: Sequence[float]) -> list[float]:
+        """Return rank 0's values, on every rank."""
+
+
+def fit(group: Group) -> None:
     """Train on this rank's samples with the gradient of all ranks' samples; verify the result."""
     samples = regression.shard(group.rank, group.world_size)
     regression.greet(group.rank, group.world_size, len(samples), group.backend)

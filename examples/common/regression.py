@@ -42,13 +42,13 @@ def gradient(parameters: Sequence[float], samples: Sequence[Sample]) -> tuple[li
 
 def greet(rank: int, world_size: int, samples: int, backend: str) -> None:
     """Say who this rank is and what it trains with."""
-    print(f"rank {rank} of {world_size}: {samples} samples; {backend}", flush=True)
+    say(f"rank {rank} of {world_size}: {samples} samples; {backend}")
 
 
 def report(rank: int, epoch: int, loss: float) -> None:
     """Print the mean loss over all ranks' samples, on rank 0 alone."""
     if rank == 0:
-        print(f"epoch {epoch + 1:2}/{EPOCHS}  loss {loss:.6f}", flush=True)
+        say(f"epoch {epoch + 1:2}/{EPOCHS}  loss {loss:.6f}")
 
 
 def finish(
@@ -66,4 +66,9 @@ def finish(
         raise SystemExit(f"rank {rank}: the loss fell only from {losses[0]} to {losses[-1]}")
     if any(abs(p - t) > 0.05 for p, t in zip(parameters, TRUE_PARAMETERS, strict=True)):
         raise SystemExit(f"rank {rank}: trained to {shown}, not about {TRUE_PARAMETERS}")
-    print(f"rank {rank}: done, parameters equal rank 0's: {shown}", flush=True)
+    say(f"rank {rank}: done, parameters equal rank 0's: {shown}")
+
+
+def say(line: str) -> None:
+    """Print a line in one write, since ranks may share one output; PYTHONUNBUFFERED makes two."""
+    print(f"{line}\n", end="", flush=True)

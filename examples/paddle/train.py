@@ -12,8 +12,8 @@ from pathlib import Path
 import paddle
 import paddle.distributed as dist
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-from common import regression
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "common"))
+import regression
 
 
 def main() -> None:
@@ -26,6 +26,7 @@ def main() -> None:
     targets = paddle.to_tensor([[y] for _, y in samples])
     regression.greet(rank, world_size, len(samples), f"Paddle {paddle.__version__}, DataParallel")
 
+    paddle.seed(0)
     linear = paddle.nn.Linear(features.shape[1], 1)
     model = paddle.DataParallel(linear)
     optimizer = paddle.optimizer.SGD(learning_rate=0.4, parameters=model.parameters())

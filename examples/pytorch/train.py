@@ -11,9 +11,10 @@ import sys
 from datetime import timedelta
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-from common import data_parallel, regression
-from common.process_group import PATIENCE_SECONDS, ProcessGroup, wait_for_name
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "common"))
+import data_parallel
+import regression
+from process_group import PATIENCE_SECONDS, ProcessGroup, wait_for_name
 
 
 def main() -> None:

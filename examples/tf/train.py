@@ -11,9 +11,9 @@ import os
 import sys
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-from common import regression
-from common.process_group import PATIENCE_SECONDS, wait_for_name
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "common"))
+import regression
+from process_group import PATIENCE_SECONDS, wait_for_name
 
 os.environ.setdefault("CUDA_VISIBLE_DEVICES", "-1")  # the example is for CPUs
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "1")
