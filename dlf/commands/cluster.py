@@ -12,7 +12,7 @@ from dlf.job.submit import choose_kind
 from dlf.kube.client import KubeClient
 from dlf.kube.config import load_config
 from dlf.logs.mux import Multiplexer
-from dlf.logs.writer import Writer
+from dlf.logs.writer import OutputClosed, Writer
 from dlf.manifest.manifest import Manifest, to_json
 from dlf.task.options import Connection
 
@@ -37,12 +37,16 @@ async def connect(flags: Connection, edge: Edge) -> AsyncIterator[tuple[KubeClie
 
 async def train(asked: "Invocation", edge: Edge) -> Outcome:
     """Run the training job; see `dlf.job.run`."""
-    writer = Writer(edge.stdout)
+    writer = Writer(edge.stdout, on_closed=lambda closed: _output_ended(closed, edge))
     async with connect(asked.connection, edge) as (client, namespace):
 
         def open_logs(ranks: int) -> Multiplexer:
             options = log_options(asked.logs, edge, ranks=ranks)
             return Multiplexer(client, writer, options, edge.say)
+
+        def detail(line: str) -> None:
+            if asked.connection.verbose:
+                edge.say(line)
 
         request = Request(
             framework=asked.framework,
@@ -54,7 +58,7 @@ async def train(asked: "Invocation", edge: Edge) -> Outcome:
             lifecycle=asked.lifecycle,
         )
         try:
-            return await run(request, client, open_logs, edge.env, edge.say)
+            return await run(request, client, open_logs, edge.env, edge.say, detail)
         finally:
             writer.flush(_FLUSH)
             writer.close()
@@ -71,3 +75,9 @@ async def validated(asked: "Invocation", edge: Edge) -> Manifest:
         await client.create(kind, namespace, to_json(manifest), dry_run=True)
         edge.say(f"the API server accepts this {kind.name} in namespace {namespace}")
         return manifest
+
+
+def _output_ended(closed: OutputClosed, edge: Edge) -> None:
+    """The job is followed on to its result; a reader that has enough is no fault."""
+    if closed.reason:
+        edge.say(closed.reason)

@@ -1,12 +1,13 @@
 """`dlf FRAMEWORK`: render, then print, run on this machine, or run in a cluster."""
 
 import os.path
-from collections.abc import Mapping, Sequence
+from collections.abc import Coroutine, Mapping, Sequence
+from typing import Any
 
 import msgspec
 
 from dlf.edge import Edge
-from dlf.errors import ExitCode, UsageError
+from dlf.errors import DlfError, ExitCode, UsageError
 from dlf.frameworks.framework import Framework, candidates
 from dlf.job.outcome import Outcome
 from dlf.manifest.manifest import Manifest, to_text
@@ -66,7 +67,7 @@ def run(framework: Framework, argv: Sequence[str], edge: Edge) -> ExitCode:
         return ExitCode.SUCCEEDED
     asked = parse(framework, argv, edge.env)
     if asked.run.runtime == "local" and not asked.run.dry_run:
-        return _finish(edge.drive(_locally(asked, edge)), asked, edge)
+        return _finish(_locally(asked, edge), asked, edge)
     if not asked.task.image and asked.run.runtime == "kubernetes":
         flag = next(s.option for s in settings_of(framework.settings) if s.name == "image")
         raise UsageError("no image to train in", f"give {flag}, or set KFJ_TASK_IMAGES")
@@ -78,7 +79,7 @@ def run(framework: Framework, argv: Sequence[str], edge: Edge) -> ExitCode:
     if asked.run.dry_run == "server":
         edge.out(to_text(edge.drive(validated(asked, edge)), asked.run.output))
         return ExitCode.SUCCEEDED
-    return _finish(edge.drive(train(asked, edge)), asked, edge)
+    return _finish(train(asked, edge), asked, edge)
 
 
 def _rendered(asked: Invocation, edge: Edge) -> Manifest:
@@ -107,17 +108,28 @@ async def _locally(asked: Invocation, edge: Edge) -> Outcome:
     )
 
 
-def _finish(outcome: Outcome, asked: Invocation, edge: Edge) -> ExitCode:
-    """Tell the outcome everywhere it is wanted."""
+def _finish(work: Coroutine[Any, Any, Outcome], asked: Invocation, edge: Edge) -> ExitCode:
+    """Run the job, and tell its outcome everywhere it is wanted; an error, too, has one."""
     from dlf.job import report
 
+    try:
+        outcome: Outcome = edge.drive(work)
+    except DlfError as error:
+        _tell(report.of_error(error), asked, edge)
+        raise
     for line in report.block(outcome):
         edge.say(line)
+    _tell(outcome, asked, edge)
+    return outcome.code
+
+
+def _tell(outcome: Outcome, asked: Invocation, edge: Edge) -> None:
+    from dlf.job import report
+
     if asked.lifecycle.report:
         _write(asked.lifecycle.report, report.to_json(outcome), edge)
     if os.path.exists(_TERMINATION_LOG):  # noqa: PTH110 - as below
         _write(_TERMINATION_LOG, report.termination_message(outcome), edge)
-    return outcome.code
 
 
 def _write(path: str, content: bytes, edge: Edge) -> None:

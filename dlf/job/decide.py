@@ -2,11 +2,14 @@
 
 from dlf.errors import ExitCode
 from dlf.frameworks.phase import Phase
+from dlf.job.ending import End, Ending
 from dlf.job.failures import failures
-from dlf.job.follower import End, Ending, Follower
+from dlf.job.follower import Follower
 from dlf.job.outcome import Outcome, PodFailure
+from dlf.job.removal import cleans_up
 from dlf.job.report import describe
 from dlf.logs.mux import Multiplexer
+from dlf.manifest.kinds import Kind
 
 _LISTED = 5
 
@@ -16,42 +19,56 @@ _ENDS = {
     End.START_TIMEOUT: (ExitCode.TIMEOUT, "did not start within --start_timeout"),
     End.TIMEOUT: (ExitCode.TIMEOUT, "did not end within --timeout"),
 }
+_GONE = "the job object was deleted before its result was seen; all its pods had succeeded"
 
 
-def decide(ending: Ending, follower: Follower, logs: Multiplexer, *, strict: bool) -> Outcome:
+def decide(
+    ending: Ending, kind: Kind, follower: Follower, logs: Multiplexer, *, strict: bool
+) -> Outcome:
     """The outcome.
 
     Args:
         ending: why following ended.
+        kind: of the job.
         follower: the job and its pods as they are now.
         logs: knows the last lines of each container, and which could not be read whole.
         strict: a pod that failed in a job that succeeded makes the exit code 1.
     """
-    found = failures(
-        [*follower.pods.values(), *follower.ended_pods.values()], follower.identify, logs.last_lines
-    )
-    warnings = list(logs.incomplete)
-    if ending.end is not End.FINAL:
-        code, phase = _ENDS[ending.end]
-        return _outcome(follower, code, phase, ending.why, found, warnings)
+    pods = follower.pods
+    found = failures(pods, pods.identify, logs.last_lines)
+    warnings = [f"log not read to its end: {each}" for each in logs.incomplete]
+    warnings += [f"log not read: {each}" for each in logs.unread]
     said = ending.verdict
-    reason = ": ".join(filter(None, (said.reason, said.message)))
-    if still := [pod.metadata.name for pod in follower.running()]:
-        warnings.append(f"still running when the job had ended, and stopped: {_listed(still)}")
-    if said.phase is Phase.FAILED and not ending.lead:
-        return _outcome(follower, ExitCode.FAILED, "failed", reason, found, warnings)
+    operator = ": ".join(filter(None, (said.reason, said.message)))
+    if ending.end is End.DELETED and pods.all_succeeded():
+        # A finished job's time to live may be over before dlf sees it again.
+        warnings.append(_GONE)
+    elif ending.end is not End.FINAL:
+        code, phase = _ENDS[ending.end]
+        return _outcome(follower, code, phase, "", found, warnings, ending.why)
+    elif said.phase is Phase.FAILED and not ending.lead:
+        found = found or failures(pods, pods.identify, logs.last_lines, restarted=True)
+        return _outcome(follower, ExitCode.FAILED, "failed", operator, found, warnings)
+    found = tuple(failure for failure in found if not failure.stopped)
     warnings += [f"although the job succeeded, {describe(each)}" for each in found[:_LISTED]]
-    code = ExitCode.FAILED if strict and found else ExitCode.SUCCEEDED
-    return _outcome(follower, code, "succeeded", reason, found if strict else (), warnings)
+    still = [pod.metadata.name for pod in pods.running() if not pod.metadata.deletion_timestamp]
+    if still and (ending.lead or not cleans_up(kind, follower.job)):
+        warnings.append(f"still running although the job has ended: {_listed(still)}")
+    if strict and found:
+        return _outcome(
+            follower, ExitCode.FAILED, "succeeded, but not all its pods", operator, found, warnings
+        )
+    return _outcome(follower, ExitCode.SUCCEEDED, "succeeded", operator, (), warnings)
 
 
 def _outcome(
     follower: Follower,
     code: ExitCode,
     phase: str,
-    reason: str,
+    operator: str,
     found: tuple[PodFailure, ...],
     warnings: list[str],
+    reason: str = "",
 ) -> Outcome:
     job = follower.job
     return Outcome(
@@ -59,6 +76,7 @@ def _outcome(
         job=f"{job.kind} {job.metadata.name}",
         phase=phase,
         reason=reason,
+        operator=operator,
         failures=found,
         warnings=tuple(warnings),
     )

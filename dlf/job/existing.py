@@ -7,16 +7,29 @@ import msgspec
 from dlf.errors import Rejected
 from dlf.frameworks.phase import verdict
 from dlf.manifest.observed import Job
+from dlf.task.options import Task
 
 SPEC_HASH = "dlf/spec-hash"
 """Annotation: hash of the rendered resource without its random name."""
 
 
 class Plan(msgspec.Struct, frozen=True):
-    """Attach to a job, or else delete these jobs and create one."""
+    """Delete these jobs, then attach to a job, or else create one."""
 
     attach: Job | None = None
     replace: tuple[Job, ...] = ()
+
+
+def is_own(job: Job, task: Task) -> bool:
+    """Whether this task of this run started the job.
+
+    Labels hold what is left of an id when a label cannot hold it, so that those of two tasks may
+    be equal; the whole id is in an annotation then.
+    """
+    return bool(task.run_id and task.task_id) and all(
+        _original(job, key) == value
+        for key, value in (("run-id", task.run_id), ("task-id", task.task_id))
+    )
 
 
 def decide(jobs: Sequence[Job], mode: str, spec_hash: str) -> Plan:
@@ -43,10 +56,15 @@ def decide(jobs: Sequence[Job], mode: str, spec_hash: str) -> Plan:
     newest = sorted(jobs, key=lambda job: job.metadata.creation_timestamp, reverse=True)
     for job in newest if mode in {"auto", "attach"} else ():
         same = (job.metadata.annotations or {}).get(SPEC_HASH) == spec_hash
-        if _alive(job) and (same or mode == "attach"):
-            return Plan(attach=job)
+        if _is_alive(job) and (same or mode == "attach"):
+            return Plan(job, tuple(other for other in newest if other is not job))
     return Plan(replace=tuple(newest))
 
 
-def _alive(job: Job) -> bool:
+def _is_alive(job: Job) -> bool:
     return not job.metadata.deletion_timestamp and not verdict(job).phase.final
+
+
+def _original(job: Job, key: str) -> str:
+    annotations, labels = job.metadata.annotations or {}, job.metadata.labels or {}
+    return annotations.get(f"dlf/{key}", labels.get(key, ""))

@@ -3,74 +3,104 @@
 from collections.abc import Callable, Iterable
 
 from dlf.job.outcome import PodFailure
-from dlf.job.pod_state import containers, disrupted
+from dlf.job.pod_state import containers, disruption, stopped
 from dlf.job.roles import Identity
-from dlf.manifest.observed import Pod
+from dlf.logs.options import HELPERS
+from dlf.manifest.observed import ContainerStatus, Pod, Terminated
 
-# How a container ends that was stopped because another one failed.
-_STOPPED = {137, 143}
+# How a container ends that a signal ended: most often, since another one had failed.
+_SIGNALLED = {137, 143}
+
+Lines = Callable[[str, str], Iterable[bytes]]
 
 
 def failures(
     pods: Iterable[Pod],
     identify: Callable[[Pod], Identity],
-    last_lines: Callable[[str, str], Iterable[bytes]],
+    last_lines: Lines,
+    *,
+    restarted: bool = False,
 ) -> tuple[PodFailure, ...]:
-    """All that failed, the first in time first.
+    """All that failed, the first in time first; what was stopped by a deletion after all others.
 
     Times have whole seconds; within one, a container that ended by itself comes before one that
-    was stopped, and then ranks decide.
+    a signal ended, and then ranks decide.
 
     Args:
-        pods: as they are now.
+        pods: their last known states.
         identify: role and rank of a pod.
         last_lines: the end of the log of (pod, container).
+        restarted: count a container that failed and was started again, too.
     """
-    found = [each for pod in pods for each in _of_pod(pod, identify(pod), last_lines)]
+    found = [each for pod in pods for each in _of_pod(pod, identify(pod), last_lines, restarted)]
     return tuple(sorted(found, key=_order))
 
 
-def _of_pod(
-    pod: Pod, who: Identity, last_lines: Callable[[str, str], Iterable[bytes]]
-) -> list[PodFailure]:
-    node = pod.spec.node_name or ""
-    taken = disrupted(pod)
+def _of_pod(pod: Pod, who: Identity, last_lines: Lines, restarted: bool) -> list[PodFailure]:
+    taken = disruption(pod)
     found = []
     for status in containers(pod):
-        end = status.state.terminated
-        if end and end.exit_code:
-            reason = pod.status.reason or (taken and taken.reason) or end.reason or ""
-            message = pod.status.message or (taken and taken.message) or end.message or ""
-            found.append(
-                PodFailure(
-                    pod=pod.metadata.name,
-                    role=who.role,
-                    rank=who.rank,
-                    container=status.name,
-                    exit_code=end.exit_code,
-                    reason=reason,
-                    message=message,
-                    node=node,
-                    finished_at=end.finished_at or "",
-                    last_lines=tuple(last_lines(pod.metadata.name, status.name)),
-                )
-            )
-    if not found and pod.status.phase == "Failed":  # evicted before it ran, node lost ...
+        end = _end(status, restarted)
+        if not end or not end.exit_code or _is_proxy(pod, status):
+            continue
+        reason, message = _reason(pod, taken, end)
         found.append(
             PodFailure(
                 pod=pod.metadata.name,
                 role=who.role,
                 rank=who.rank,
-                reason=pod.status.reason or (taken and taken.reason) or "",
-                message=pod.status.message or (taken and taken.message) or "",
-                node=node,
-                finished_at=(taken and taken.last_transition_time) or "",
+                container=status.name,
+                exit_code=end.exit_code,
+                reason=reason,
+                message=message,
+                node=pod.spec.node_name or "",
+                finished_at=end.finished_at or "",
+                last_lines=tuple(last_lines(pod.metadata.name, status.name)),
+                stopped=not taken and stopped(pod, end),
+            )
+        )
+    lost = pod.status.phase == "Failed" or (taken and pod.status.phase != "Succeeded")
+    if not found and lost:  # evicted before it ran, its node lost ...
+        reason, message = _reason(pod, taken, Terminated())
+        found.append(
+            PodFailure(
+                pod=pod.metadata.name,
+                role=who.role,
+                rank=who.rank,
+                reason=reason,
+                message=message,
+                node=pod.spec.node_name or "",
+                finished_at=_disrupted_at(pod),
             )
         )
     return found
 
 
-def _order(failure: PodFailure) -> tuple[str, bool, int, str]:
-    stopped = failure.exit_code in _STOPPED and failure.reason in {"", "Error"}
+def _end(status: ContainerStatus, restarted: bool) -> Terminated | None:
+    return status.state.terminated or (status.last_state.terminated if restarted else None)
+
+
+def _is_proxy(pod: Pod, status: ContainerStatus) -> bool:
+    """A service mesh's sidecar; init containers are part of the job's start, whoever adds them."""
+    return status.name in HELPERS and status in (pod.status.container_statuses or ())
+
+
+def _reason(pod: Pod, taken: str, end: Terminated) -> tuple[str, str]:
+    """The cluster's reason for the whole pod, or else the container's own."""
+    if pod.status.reason:
+        return pod.status.reason, pod.status.message or ""
+    if taken:
+        reason, _, message = taken.partition(": ")
+        return reason, message
+    return end.reason or "", end.message or pod.status.message or ""
+
+
+def _disrupted_at(pod: Pod) -> str:
+    marks = (each for each in pod.status.conditions or () if each.type == "DisruptionTarget")
+    return next((mark.last_transition_time or "" for mark in marks), "")
+
+
+def _order(failure: PodFailure) -> tuple[bool, str, bool, int, str]:
+    signalled = failure.exit_code in _SIGNALLED and failure.reason in {"", "Error"}
     rank = -1 if failure.rank is None else failure.rank
-    return failure.finished_at or "~", stopped, rank, failure.pod
+    return failure.stopped, failure.finished_at or "~", signalled, rank, failure.pod

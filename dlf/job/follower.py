@@ -4,52 +4,31 @@ What happens is decided from the state that the watches hold, in `_settle`, afte
 """
 
 import asyncio
-import enum
 from collections.abc import Callable, Coroutine
-from contextlib import aclosing
 from typing import Any
 
-import msgspec
-
-from dlf.errors import DlfError, Rejected
+from dlf.errors import DlfError
 from dlf.frameworks.phase import Phase, Verdict, verdict
-from dlf.job.pending import hopeless, why
+from dlf.job import finishing, pulls
+from dlf.job.ending import End, Ending
 from dlf.job.pod_state import ended, words
-from dlf.job.roles import Identity, identify, replicas
+from dlf.job.pods import Pods
+from dlf.job.progress import Progress
+from dlf.job.removal import stays
+from dlf.job.roles import replicas
+from dlf.job.starting import Starting
+from dlf.job.timers import Timers
+from dlf.job.watching import watch
 from dlf.kube.client import KubeClient
-from dlf.kube.follow import Change, Snapshot, follow
+from dlf.kube.follow import Change, Snapshot
 from dlf.logs.mux import Multiplexer
-from dlf.manifest.kinds import EVENT, POD, Kind
-from dlf.manifest.observed import Event, Job, Pod
+from dlf.manifest.kinds import POD, Kind
+from dlf.manifest.observed import Job, Pod
 
 _SILENCE = 60.0  # seconds after which an operator that wrote no condition is worth a word
-_PATIENCE = 5.0  # seconds that a normal start takes; what is still waited for then is said
-
-
-class End(enum.Enum):
-    """Why following ended."""
-
-    FINAL = "final"
-    DELETED = "deleted"
-    HOPELESS = "hopeless"
-    START_TIMEOUT = "start timeout"
-    TIMEOUT = "timeout"
-
-
-class Ending(msgspec.Struct, frozen=True):
-    """How following ended.
-
-    Attributes:
-        end: why.
-        verdict: the job's own state at that time.
-        why: what was being waited for, or why it is hopeless.
-        lead: the success of the lead pod decided, whatever the job's own state.
-    """
-
-    end: End
-    verdict: Verdict
-    why: str = ""
-    lead: bool = False
+_LOOK = 4.0  # seconds that a normal start takes; then it is asked what is in the way
+_TELL = 5.0  # seconds after which that is told
+_REFRESH = 10.0  # seconds for the last look at the pods
 
 
 class Follower:
@@ -62,6 +41,7 @@ class Follower:
         lead: role whose pod 0 decides when it succeeds, or "".
         logs: told of every pod.
         say: told what the user should know.
+        detail: told what only `--verbose` shows.
     """
 
     def __init__(
@@ -73,34 +53,39 @@ class Follower:
         lead: str,
         logs: Multiplexer,
         say: Callable[[str], None],
+        detail: Callable[[str], None],
     ) -> None:
         self.job = job
-        self.pods: dict[str, Pod] = {}
-        self.ended_pods: dict[str, Pod] = {}  # deleted since, as last seen
+        self.pods = Pods(replicas(job), logs)
         self._client = client
         self._kind = kind
         self._lead = lead
-        self._logs = logs
         self._say = say
-        self._counts = replicas(job)
-        self._warnings: dict[str, Event] = {}
-        self._told: dict[str, str] = {}
+        self._starting = Starting(client, kind, job, self._settle, detail)
+        self._told_waiting: frozenset[str] = frozenset()
+        self._progress = Progress(self._tell_pods)
+        self._unknown: set[str] = set()
         self._ending: asyncio.Future[Ending] = asyncio.get_running_loop().create_future()
-        self._patience: asyncio.TimerHandle | None = None
+        self._pods_changed = asyncio.Event()
+        self._timers = Timers()
         self._tasks: list[asyncio.Task[None]] = []
 
     async def __aenter__(self) -> "Follower":
-        self._start(self._watch_job())
-        self._start(self._watch_pods())
-        self._start(self._watch_warnings(), optional=True)
+        client, meta = self._client, self.job.metadata
+        field = f"metadata.name={meta.name}"
+        label = f"{self._kind.job_label}={meta.name}"
+        self._start(
+            watch(client, self._kind, meta.namespace, Job, self._on_job, field_selector=field)
+        )
+        self._start(watch(client, POD, meta.namespace, Pod, self._on_pods, label_selector=label))
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        if self._patience:
-            self._patience.cancel()
+        self._timers.stop()
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
+        await self._starting.aclose()
 
     async def end(self, *, start_timeout: float, timeout: float) -> Ending:
         """Wait for the end of the job, or for a time limit (seconds; 0 is none).
@@ -108,177 +93,161 @@ class Follower:
         Raises:
             Rejected, ClusterLost: a watch cannot go on.
         """
-        loop = asyncio.get_running_loop()
-        clocks = [loop.call_later(_SILENCE, self._silent)]
+        self._timers.start("silence", _SILENCE, self._silent)
         if start_timeout:
-            clocks.append(loop.call_later(start_timeout, self._start_expired))
+            self._timers.start("start timeout", start_timeout, self._start_expired)
         if timeout:
-            clocks.append(loop.call_later(timeout, self._expired))
+            self._timers.start("timeout", timeout, self._expired)
         try:
             return await self._ending
         finally:
-            for clock in clocks:
-                clock.cancel()
+            self._timers.stop()
+            self._starting.rest()
+            self._tell_pods()
 
-    def identify(self, pod: Pod) -> Identity:
-        """Role and rank of a pod of this job."""
-        return identify(pod, self._counts)
+    async def refresh(self) -> None:
+        """Look at the pods once more: their watch may lag behind the job's, which told the end."""
+        meta = self.job.metadata
+        selector = f"{self._kind.job_label}={meta.name}"
+        try:
+            async with asyncio.timeout(_REFRESH):
+                pods, _ = await self._client.list(POD, meta.namespace, Pod, label_selector=selector)
+        except (DlfError, TimeoutError):
+            return
+        self.pods.apply(Snapshot(pods))
 
-    @property
-    def total(self) -> int:
-        """How many pods the job has when all are there."""
-        return sum(self._counts.values())
+    async def until_stopping(self) -> None:
+        """Wait until every pod has ended or is being deleted."""
+        while stays(self.pods.here.values()):
+            self._pods_changed.clear()
+            await self._pods_changed.wait()
 
-    def running(self) -> list[Pod]:
-        """The pods that still run."""
-        return [pod for pod in self.pods.values() if pod.status.phase == "Running"]
+    def _start(self, watching: Coroutine[Any, Any, None]) -> None:
+        """Watch in a task; what ends that ends all."""
 
-    def _start(self, work: Coroutine[Any, Any, None], *, optional: bool = False) -> None:
         async def guarded() -> None:
             try:
-                await work
-            except Rejected as error:
-                if not optional:
-                    self._fail(error)
-            except DlfError as error:
-                self._fail(error)
+                await watching
+            except Exception as error:
+                if not self._ending.done():
+                    self._ending.set_exception(error)
 
         self._tasks.append(asyncio.create_task(guarded()))
 
-    def _fail(self, error: Exception) -> None:
-        if not self._ending.done():
-            self._ending.set_exception(error)
-
-    def _finish(self, end: End, why: str = "") -> None:
+    def _finish(self, end: End, why: str = "", found: Verdict | None = None) -> None:
         if not self._ending.done():
             lead = self._lead_succeeded()
-            self._ending.set_result(Ending(end, verdict(self.job), why, lead))
+            self._ending.set_result(Ending(end, found or verdict(self.job), why, lead))
 
-    async def _watch_job(self) -> None:
-        meta = self.job.metadata
-        async for event in follow(
-            self._client,
-            self._kind,
-            meta.namespace,
-            Job,
-            field_selector=f"metadata.name={meta.name}",
-        ):
-            match event:
-                case Snapshot(items):
-                    self._on_job(items[0] if items else None)
-                case Change("DELETED", _):
-                    self._on_job(None)
-                case Change(_, job):
-                    self._on_job(job)
-
-    async def _watch_pods(self) -> None:
-        meta = self.job.metadata
-        async for event in follow(
-            self._client,
-            POD,
-            meta.namespace,
-            Pod,
-            label_selector=f"{self._kind.job_label}={meta.name}",
-        ):
-            match event:
-                case Snapshot(items):
-                    for name in self.pods.keys() - {pod.metadata.name for pod in items}:
-                        self._forget(name)
-                    for pod in items:
-                        self._on_pod(pod)
-                case Change("DELETED", pod):
-                    self._forget(pod.metadata.name)
-                case Change(_, pod):
-                    self._on_pod(pod)
-            self._settle()
-
-    async def _watch_warnings(self) -> None:
-        """Warning events of this job's objects, as long as it has not started."""
-        name = self.job.metadata.name
-        namespace = self.job.metadata.namespace
-        warnings = follow(self._client, EVENT, namespace, Event, field_selector="type=Warning")
-        async with aclosing(warnings) as steps:
-            async for step in steps:
-                events = step.items if isinstance(step, Snapshot) else [step.object]
-                for event in events:
-                    if event.involved_object.name.startswith(name):
-                        self._warnings[event.involved_object.name] = event
-                self._settle()
-                if self.pods and not self._waiting():
-                    return
-
-    def _on_job(self, job: Job | None) -> None:
-        if job is None or job.metadata.uid != self.job.metadata.uid:
+    def _on_job(self, step: Snapshot[Job] | Change[Job]) -> None:
+        job = step.object if isinstance(step, Change) else next(iter(step.items), None)
+        if job is None:
             self._finish(End.DELETED)
+            return
+        if job.metadata.uid != self.job.metadata.uid:
+            self._finish(End.DELETED, "another one has its name now")
             return
         before, now = verdict(self.job), verdict(job)
         self.job = job
-        for unknown in now.unknown:
-            self._tell("unknown " + unknown, f"the job's status has an unknown `{unknown}`")
+        for unknown in set(now.unknown) - self._unknown:
+            self._unknown.add(unknown)
+            self._say(f"the job's status has an unknown `{unknown}`")
         if now.phase is not before.phase and not now.phase.final:
-            self._say(f"{job.kind} {job.metadata.name} is {now.phase.value}")
+            self._say(f"{self._kind.name} {job.metadata.name} is {now.phase.value}")
         self._settle()
+        # The operators leave a job alone that is being deleted; its result will never be written.
+        # The state that it had at last is in the event of its deletion.
+        if job.metadata.deletion_timestamp or (isinstance(step, Change) and step.type == "DELETED"):
+            self._finish(End.DELETED)
 
-    def _on_pod(self, pod: Pod) -> None:
-        name = pod.metadata.name
-        self.pods[name] = pod
-        self.ended_pods.pop(name, None)
-        who = self.identify(pod)
-        self._logs.observe(pod, who.role, who.rank)
-        if pod.status.phase != "Pending":
-            self._tell(name, f"pod {name} {words(pod)}", f" ({self._count()})")
-
-    def _forget(self, name: str) -> None:
-        pod = self.pods.pop(name, None)
-        if pod and ended(pod):
-            self.ended_pods[name] = pod
-        self._logs.forget(name)
-        if not self._ending.done():
-            self._tell(name, f"pod {name} was deleted")
+    def _on_pods(self, step: Snapshot[Pod] | Change[Pod]) -> None:
+        now = asyncio.get_running_loop().time()
+        for pod in self.pods.apply(step):
+            name = pod.metadata.name
+            if name in self.pods.here:
+                self._starting.pulls.observe(pod, now)
+                if pod.status.phase != "Pending":
+                    self._progress.note(name, words(pod))
+            else:
+                self._starting.pulls.forget(name)
+                if not ended(pod):
+                    self._progress.note(name, "deleted")
+        self._pods_changed.set()
+        self._settle()
 
     def _settle(self) -> None:
         """Decide from the state as it is now."""
-        if verdict(self.job).phase.final or self._lead_succeeded():
+        if self._ending.done():
+            return
+        phase = verdict(self.job).phase
+        reasons = self._starting
+        now = asyncio.get_running_loop().time()
+        if phase.final or self._lead_succeeded():
             self._finish(End.FINAL)
-        elif lost := hopeless(self.pods.values()):
-            pod, reason = lost
-            self._finish(End.HOPELESS, f"pod {pod.metadata.name} can never start: {reason}")
-        elif not self._patience and self._waiting() != self._told.get("waiting", ""):
-            loop = asyncio.get_running_loop()
-            self._patience = loop.call_later(_PATIENCE, self._tell_waiting)
+        elif lost := reasons.pulls.hopeless(now):
+            self._finish(End.HOPELESS, lost)
+        elif phase is Phase.SUBMITTED and reasons.warnings.refusal:
+            self._finish(End.HOPELESS, f"the operator refuses it: {reasons.warnings.refusal}")
+        else:
+            if reasons.pulls.refused:
+                self._timers.start("pulls", pulls.GRACE + 1, self._settle)
+            if phase is Phase.FINISHING:
+                self._timers.start("finishing", finishing.PATIENCE, self._give_up_finishing)
+            else:
+                self._timers.stop("finishing")
+            self._wait()
+
+    def _wait(self) -> None:
+        """Tell what is in the way of pods that do not start, when that takes longer than usual."""
+        waiting = self._starting.why(list(self.pods.here.values()), self.pods.total)
+        if waiting is None:
+            self._told_waiting = frozenset()
+            self._timers.stop("look", "tell")
+            self._starting.rest()
+        elif waiting.causes != self._told_waiting:
+            self._timers.start("look", _LOOK, self._starting.watch)
+            self._timers.start("tell", _TELL, self._tell_waiting)
 
     def _lead_succeeded(self) -> bool:
         """The lead's success is the job's; its failure is left to the operator's policies."""
         if not self._lead:
             return False
-        lead = self.pods.get(f"{self.job.metadata.name}-{self._lead}-0")
+        lead = self.pods.here.get(f"{self.job.metadata.name}-{self._lead}-0")
         return lead is not None and lead.status.phase == "Succeeded"
 
     def _waiting(self) -> str:
-        return why(list(self.pods.values()), self.total, self._warnings)
+        waiting = self._starting.why(list(self.pods.here.values()), self.pods.total)
+        return waiting.sentence if waiting else self._count()
 
     def _start_expired(self) -> None:
-        if waiting := self._waiting():
-            self._finish(End.START_TIMEOUT, waiting)
+        if len(self.pods.started) < self.pods.total:
+            self._finish(End.START_TIMEOUT, self._waiting())
 
     def _expired(self) -> None:
-        self._finish(End.TIMEOUT, self._waiting() or self._count())
+        self._finish(End.TIMEOUT, self._waiting())
+
+    def _give_up_finishing(self) -> None:
+        pods = [(self.pods.identify(pod), ended(pod)) for pod in self.pods.here.values()]
+        if found := finishing.foregone(self.job, pods):
+            self._finish(End.FINAL, found=found)
+        else:
+            self._settle()
 
     def _silent(self) -> None:
-        if verdict(self.job).phase is Phase.SUBMITTED and not self.pods:
-            events = self._waiting() if self._warnings else "it wrote no event either"
+        if verdict(self.job).phase is Phase.SUBMITTED and not self.pods.here:
+            said = self._starting.warnings.beside(set())
+            events = "; ".join(said) or "it wrote no event either"
             self._say(f"the operator has not reacted to the job: {events}")
 
     def _tell_waiting(self) -> None:
-        self._patience = None
-        if not self._ending.done():
-            self._tell("waiting", self._waiting())
+        waiting = self._starting.why(list(self.pods.here.values()), self.pods.total)
+        if waiting and waiting.causes != self._told_waiting:
+            self._told_waiting = waiting.causes
+            self._say(waiting.sentence)
+
+    def _tell_pods(self) -> None:
+        for line in self._progress.take(self._count()):
+            self._say(line)
 
     def _count(self) -> str:
-        return f"{len(self.running())} of {self.total} running"
-
-    def _tell(self, topic: str, text: str, more: str = "") -> None:
-        """Say it when it differs from what was last said on this topic."""
-        if text and self._told.get(topic) != text:
-            self._told[topic] = text
-            self._say(text + more)
+        return f"{len(self.pods.running())} of {self.pods.total} running"

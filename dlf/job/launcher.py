@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from dlf.errors import Rejected
-from dlf.job.pod_state import disrupted
+from dlf.job import pod_state
 from dlf.kube.client import KubeClient
 from dlf.manifest.kinds import POD
 from dlf.manifest.meta import OwnerReference
@@ -37,11 +37,10 @@ class Launcher:
             uid=pod.metadata.uid,
         )
 
-    async def disrupted(self) -> str:
+    async def disruption(self) -> str:
         """Why the cluster takes this pod away, or "" when it does not."""
         pod = await self._pod()
-        found = disrupted(pod) if pod else None
-        return (found.reason or found.type) if found else ""
+        return pod_state.disruption(pod) if pod else ""
 
     async def _pod(self) -> Pod | None:
         if not self._name:

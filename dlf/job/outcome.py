@@ -19,6 +19,7 @@ class PodFailure(msgspec.Struct, frozen=True, kw_only=True):
         node: where it ran, or "".
         finished_at: RFC 3339 in UTC, or "" when unknown; the order of failures.
         last_lines: the end of its log, without newlines.
+        stopped: it ended because it was deleted, not by itself.
     """
 
     pod: str
@@ -31,6 +32,7 @@ class PodFailure(msgspec.Struct, frozen=True, kw_only=True):
     node: str = ""
     finished_at: str = ""
     last_lines: tuple[bytes, ...] = ()
+    stopped: bool = False
 
 
 class Outcome(msgspec.Struct, frozen=True, kw_only=True):
@@ -40,7 +42,8 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
         code: the exit code of dlf.
         job: `kind name`, such as `PyTorchJob pytorchjob-a-1f2e`.
         phase: the last phase, or the word for why following ended: `deleted`, `timeout`.
-        reason: the operator's reason and message, or what a time limit was waiting for.
+        reason: why following ended where no pod tells it, such as what a time limit waited for.
+        operator: the operator's own reason and message.
         failures: the first cause first; the rest only failed after it.
         warnings: what is not a failure but should be known: pods still running, unread logs.
     """
@@ -49,5 +52,6 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     job: str
     phase: str
     reason: str = ""
+    operator: str = ""
     failures: tuple[PodFailure, ...] = ()
     warnings: tuple[str, ...] = ()

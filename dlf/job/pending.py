@@ -1,57 +1,87 @@
 """Why a job has not started: one sentence, from all that the cluster says about it."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 
-from dlf.job.pod_state import started, waiting, words
-from dlf.manifest.observed import Event, Pod
+import msgspec
 
-# Waiting reasons that no amount of waiting changes.
-_HOPELESS = {"InvalidImageName", "ErrImageNeverPull"}
+from dlf.job.events import Warnings
+from dlf.job.pod_state import ended, started, words
+from dlf.job.pulls import Pulls
+from dlf.manifest.observed import Pod
+
 _SHOWN = 3
+_LEAVING = "being deleted"
 
 
-def hopeless(pods: Iterable[Pod]) -> tuple[Pod, str] | None:
-    """A pod that can never start, and why; None while there is hope."""
-    for pod in pods:
-        found = waiting(pod)
-        if found and found[0] in _HOPELESS:
-            return pod, ": ".join(filter(None, found))
-    return None
+class Waiting(msgspec.Struct, frozen=True):
+    """What is being waited for.
+
+    Attributes:
+        sentence: one line.
+        causes: what it says without its numbers; it is worth telling again when these change.
+    """
+
+    sentence: str
+    causes: frozenset[str]
 
 
-def why(pods: Sequence[Pod], total: int, warnings: Mapping[str, Event]) -> str:
-    """One line on what is being waited for, or "" when all pods have started.
+def why(
+    pods: Sequence[Pod], total: int, warnings: Warnings, pulls: Pulls, admission: str
+) -> Waiting | None:
+    """What is being waited for, or None when all pods have started.
 
     Args:
         pods: of the job, as they are.
         total: how many there should be.
-        warnings: the newest warning event of each object of the job, by the object's name.
+        warnings: of the job's objects.
+        pulls: its failing image pulls.
+        admission: why the gang is not let in, or "".
     """
-    late = [pod for pod in pods if not started(pod)]
-    missing = total - len(pods)
-    if not late and missing <= 0:
-        return ""
-    causes = Counter(_cause(pod, warnings.get(pod.metadata.name)) for pod in late)
-    told = [f"{count} {cause}" for cause, count in causes.most_common(_SHOWN)]
-    if missing > 0:
-        told.append(f"{missing} not created" + _of_the_job(pods, warnings))
-    return f"waiting for {len(late) + max(missing, 0)} of {total} pods: {'; '.join(told)}"
+    late = [pod for pod in pods if _is_late(pod)]
+    missing = max(total - len(pods), 0)
+    if not late and not missing:
+        return None
+    causes = Counter(_cause(pod, warnings, pulls, admission) for pod in late)
+    told = [
+        f"{count} {cause}" + _leaving(cause, late) for cause, count in causes.most_common(_SHOWN)
+    ]
+    if missing:
+        told.append(f"{missing} not there" + _of_the_job(pods, warnings, admission))
+    return Waiting(
+        f"waiting for {len(late) + missing} of {total} pods: {'; '.join(told)}",
+        frozenset([*causes, admission, *warnings.beside(_names(pods)), str(bool(missing))]),
+    )
 
 
-def text(event: Event) -> str:
-    """The event's reason and message in one line."""
-    message = (event.message or "").strip().partition("\n")[0]
-    return ": ".join(filter(None, (event.reason, message)))
+def _is_late(pod: Pod) -> bool:
+    """Not started, or in the way of the pod that takes its place."""
+    return not started(pod) or bool(pod.metadata.deletion_timestamp and not ended(pod))
 
 
-def _cause(pod: Pod, warning: Event | None) -> str:
-    """The pod's own words; the event only where the status does not tell (mounts, sandboxes)."""
+def _cause(pod: Pod, warnings: Warnings, pulls: Pulls, admission: str) -> str:
+    """The pod's own words; where it has none (mounts, sandboxes), the event or the gang's."""
+    if pull := pulls.words(pod.metadata.name):
+        return f"pending: {pull}"
+    if pod.metadata.deletion_timestamp:
+        return _LEAVING
     state = words(pod)
-    return f"{state}: {text(warning)}" if warning and state == "pending" else state
+    said = warnings.of(pod.metadata.name) or admission
+    return f"{state}: {said}" if said and state == "pending" else state
 
 
-def _of_the_job(pods: Iterable[Pod], warnings: Mapping[str, Event]) -> str:
-    """What the events of the other objects say: the job itself, its PodGroup."""
-    names = {pod.metadata.name for pod in pods}
-    return "".join(f", {text(event)}" for name, event in warnings.items() if name not in names)
+def _leaving(cause: str, late: Iterable[Pod]) -> str:
+    """An example of the pods that do not go: often, their node does not answer."""
+    if cause != _LEAVING:
+        return ""
+    pod = next(pod for pod in late if pod.metadata.deletion_timestamp)
+    return f" (such as {pod.metadata.name} on node {pod.spec.node_name})"
+
+
+def _of_the_job(pods: Iterable[Pod], warnings: Warnings, admission: str) -> str:
+    said = [admission] if admission else warnings.beside(_names(pods))[:_SHOWN]
+    return "".join(f", {each}" for each in said)
+
+
+def _names(pods: Iterable[Pod]) -> set[str]:
+    return {pod.metadata.name for pod in pods}

@@ -1,5 +1,6 @@
 """Taking a job away: all of it, or only what still runs after its end."""
 
+from collections.abc import Iterable
 from contextlib import aclosing
 
 import msgspec
@@ -19,19 +20,34 @@ _MERGE_PATCH = "application/merge-patch+json"
 async def remove(client: KubeClient, kind: Kind, job: Job) -> None:
     """Delete a job in the foreground and wait until the object and its pods are gone.
 
-    The pods are waited for too, since a new job of the same name would get the same pod names.
+    Raises:
+        Rejected, ClusterLost: of the API server.
+    """
+    await ask(client, kind, job)
+    await gone(client, kind, job)
+
+
+async def ask(client: KubeClient, kind: Kind, job: Job) -> None:
+    """Have the job deleted; the cluster goes on with it by itself.
 
     Raises:
         Rejected, ClusterLost: of the API server.
     """
     meta = job.metadata
     await client.delete(kind, meta.namespace, meta.name, uid=meta.uid, foreground=True)
+
+
+async def gone(client: KubeClient, kind: Kind, job: Job) -> None:
+    """Wait until the job and its pods are gone: what they hold is free only then.
+
+    Raises:
+        Rejected, ClusterLost: of the API server.
+    """
+    meta = job.metadata
     field = f"metadata.name={meta.name}"
     await _gone(client, kind, meta.namespace, Job, {meta.uid}, field_selector=field)
-    selector = f"{kind.job_label}={meta.name}"
-    pods, _ = await client.list(POD, meta.namespace, Pod, label_selector=selector)
-    uids = {pod.metadata.uid for pod in pods}
-    await _gone(client, POD, meta.namespace, Pod, uids, label_selector=selector)
+    label = f"{kind.job_label}={meta.name}"
+    await _gone(client, POD, meta.namespace, Pod, None, label_selector=label)
 
 
 async def _gone(
@@ -39,44 +55,62 @@ async def _gone(
     kind: Kind,
     namespace: str,
     type_: type[Job] | type[Pod],
-    uids: set[str],
+    uids: set[str] | None,
     *,
     label_selector: str = "",
     field_selector: str = "",
 ) -> None:
-    """Wait until none of these objects is left."""
+    """Wait until none of these objects is left; None means those that there are at first."""
     selectors = {"label_selector": label_selector, "field_selector": field_selector}
     async with aclosing(follow(client, kind, namespace, type_, **selectors)) as events:
         async for event in events:
             match event:
                 case Snapshot(items):
-                    uids &= {item.metadata.uid for item in items}
+                    there = {item.metadata.uid for item in items}
+                    uids = there if uids is None else uids & there
                 case Change("DELETED", item):
-                    uids.discard(item.metadata.uid)
+                    uids = (uids or set()) - {item.metadata.uid}
                 case _:
                     pass
             if not uids:
                 return
 
 
-async def release(client: KubeClient, kind: Kind, job: Job, *, succeeded: bool) -> None:
-    """Stop what still runs of a job whose result is known, so that it holds no cards.
+def cleans_up(kind: Kind, job: Job) -> bool:
+    """Whether the operator itself stops what still runs when it has ended this job.
 
-    By the operator's own means: Volcano is told to complete or abort the job; a Kubeflow operator
-    cleans up a finished job as its cleanPodPolicy says. Where that is refused the job is deleted.
+    Volcano always does; a Kubeflow operator when the job's cleanPodPolicy says so.
+    """
+    policy = job.spec.run_policy.clean_pod_policy if job.spec.run_policy else None
+    return kind == VOLCANO_JOB or policy in {"Running", "All"}
+
+
+def stays(pods: Iterable[Pod]) -> bool:
+    """Whether any of these pods runs and nobody has asked for its deletion."""
+    return any(
+        pod.status.phase in {"Pending", "Running"} and not pod.metadata.deletion_timestamp
+        for pod in pods
+    )
+
+
+async def release(client: KubeClient, kind: Kind, job: Job) -> None:
+    """Have what still runs of a job whose result is known stopped, so that it holds no cards.
+
+    By the operator's own means: Volcano is told to complete the job; a Kubeflow operator cleans up
+    a finished job as its cleanPodPolicy says.
 
     Raises:
-        Rejected, ClusterLost: of the API server, when even the deletion was refused.
+        Rejected, ClusterLost: of the API server.
     """
-    meta = job.metadata
-    try:
-        if kind == VOLCANO_JOB:
-            command = _command(kind, job, "CompleteJob" if succeeded else "AbortJob")
-            await client.create(COMMAND, meta.namespace, msgspec.json.encode(command))
-        else:
-            await patch(client, kind, job, {"spec": {"runPolicy": {"cleanPodPolicy": "Running"}}})
-    except Rejected:
-        await client.delete(kind, meta.namespace, meta.name, uid=meta.uid)
+    if kind == VOLCANO_JOB:
+        command = msgspec.json.encode(_command(kind, job, "CompleteJob"))
+        try:
+            await client.create(COMMAND, job.metadata.namespace, command)
+        except Rejected as error:
+            if error.status != 409:  # an earlier try arrived, although its answer did not
+                raise
+    else:
+        await patch(client, kind, job, {"spec": {"runPolicy": {"cleanPodPolicy": "Running"}}})
 
 
 async def patch(client: KubeClient, kind: Kind, job: Job, change: object) -> None:

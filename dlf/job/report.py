@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from dlf.errors import ExitCode
+from dlf.errors import DlfError, ExitCode
 from dlf.job.outcome import Outcome, PodFailure
 
 _TERMINATION_MESSAGE_LIMIT = 4096  # bytes that kubelet keeps of /dev/termination-log
@@ -19,33 +19,45 @@ _MEANINGS = {
 }
 
 
+_SIGNALS = {number + 128: number.name for number in signal.Signals}
+_REASONS = {
+    "OOMKilled": "out of memory: the container reached its memory limit",
+    "Evicted": "its node ran out of a resource",
+    "NodeLost": "its node does not answer any more",
+    "DeadlineExceeded": "it was active for longer than its activeDeadlineSeconds",
+}
+_LISTED = 8  # failures that are told in a line each
+
+
 def meaning(failure: PodFailure) -> str:
-    """What an exit code says, in words; "" when it says nothing beyond its number."""
+    """What reason and exit code say, in words; "" when they say nothing beyond themselves."""
     code = failure.exit_code
-    if failure.reason == "OOMKilled":
-        return "out of memory: the container reached its memory limit"
+    if failure.reason in _REASONS:
+        return _REASONS[failure.reason]
+    if failure.stopped and code in {137, 143}:
+        return "stopped, as it was deleted"
     if code is None:
         return ""
-    if code not in _MEANINGS and 128 < code <= 128 + signal.NSIG:
-        return f"ended by {signal.Signals(code - 128).name}"
-    return _MEANINGS.get(code, "")
+    return _MEANINGS.get(code) or (f"ended by {_SIGNALS[code]}" if code in _SIGNALS else "")
 
 
 def headline(outcome: Outcome) -> str:
     """One line: the result and its first cause."""
-    text = f"{outcome.job} {outcome.phase}"
+    text = f"{outcome.job} {outcome.phase}".strip()
+    if outcome.reason:
+        return f"{text}: {outcome.reason}" if text else outcome.reason
     if outcome.failures:
-        first = describe(outcome.failures[0])
         others = len(outcome.failures) - 1
-        text += f": {first}" + (f" (and {others} more)" if others else "")
-    elif outcome.reason:
-        text += f": {outcome.reason}"
-    return text
+        more = f" (and {others} more)" if others else ""
+        return f"{text}: {describe(outcome.failures[0])}{more}"
+    return f"{text}: {outcome.operator}" if outcome.operator and outcome.code else text
 
 
 def describe(failure: PodFailure) -> str:
-    """`pod NAME (rank 1): exit code 7`, with what the code means and where it ran."""
-    who = f"pod {failure.pod}" + ("" if failure.rank is None else f" (rank {failure.rank})")
+    """`pod NAME (worker, rank 1): exit code 7`, with what the code means and where it ran."""
+    rank = "" if failure.rank is None else f"rank {failure.rank}"
+    place = ", ".join(filter(None, (failure.role, rank)))
+    who = f"pod {failure.pod}" + (f" ({place})" if place else "")
     what = [failure.reason] if failure.reason not in {"", "Error"} else []
     if failure.exit_code is not None:
         what.append(f"exit code {failure.exit_code}")
@@ -55,22 +67,39 @@ def describe(failure: PodFailure) -> str:
 
 
 def block(outcome: Outcome) -> list[str]:
-    """The lines for stderr, most important first; log lines are shown with bad bytes replaced."""
+    """The lines for stderr, most important first; log lines are shown with bad bytes replaced.
+
+    Of the pods that failed later only a line each is told: their logs are full of what the first
+    failure did to them.
+    """
     lines = [headline(outcome)]
-    for failure in outcome.failures[:1]:
-        lines += [f"  last lines of {failure.pod}:"] if failure.last_lines else []
-        lines += [f"  | {line.decode(errors='replace')}" for line in failure.last_lines]
-    lines += [f"  then {describe(failure)}" for failure in outcome.failures[1:8]]
-    if len(outcome.failures) > 8:
-        lines.append(f"  then {len(outcome.failures) - 8} more pods")
-    if outcome.failures and outcome.reason:
-        lines.append(f"  the operator says: {outcome.reason}")
+    later = outcome.failures
+    if later and not outcome.reason:
+        lines += _last_lines(later[0])
+        later = later[1:]
+    named = [failure for failure in later if not failure.stopped][:_LISTED]
+    for failure in named:
+        lines.append(f"  {'also' if outcome.reason else 'then'} {describe(failure)}")
+    stopped = sum(failure.stopped for failure in later)
+    if more := len(later) - len(named) - stopped:
+        lines.append(f"  then {more} more pods failed")
+    if stopped:
+        lines.append(f"  then {stopped} pods were stopped")
+    if outcome.operator and outcome.code and (outcome.reason or outcome.failures):
+        lines.append(f"  the operator says: {outcome.operator}")
     return lines + [f"  note: {warning}" for warning in outcome.warnings]
+
+
+def of_error(error: DlfError) -> Outcome:
+    """The outcome of a run that did not get as far as a result, for `--report` and for Argo."""
+    reason = error.message + (f"; {error.hint}" if error.hint else "")
+    return Outcome(code=error.exit_code, job="", phase="", reason=reason)
 
 
 def termination_message(outcome: Outcome) -> bytes:
     """What Argo shows as the message of the step."""
-    return headline(outcome).encode()[:_TERMINATION_MESSAGE_LIMIT]
+    cut = headline(outcome).encode()[:_TERMINATION_MESSAGE_LIMIT]
+    return cut.decode(errors="ignore").encode()
 
 
 def to_json(outcome: Outcome) -> bytes:
@@ -86,7 +115,15 @@ def to_json(outcome: Outcome) -> bytes:
         "job": outcome.job,
         "phase": outcome.phase,
         "reason": outcome.reason,
+        "operator": outcome.operator,
         "failures": failures,
         "warnings": outcome.warnings,
     }
     return msgspec.json.format(msgspec.json.encode(body), indent=2) + b"\n"
+
+
+def _last_lines(failure: PodFailure) -> list[str]:
+    if not failure.last_lines:
+        return []
+    shown = [f"  | {line.decode(errors='replace')}" for line in failure.last_lines]
+    return [f"  last lines of {failure.pod}:", *shown]

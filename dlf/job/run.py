@@ -5,20 +5,20 @@ from collections.abc import Callable, Mapping
 
 import msgspec
 
-from dlf.errors import DlfError
+from dlf.errors import DlfError, ExitCode, Rejected
 from dlf.frameworks.framework import Framework
 from dlf.job.decide import decide
-from dlf.job.follower import End, Follower
+from dlf.job.ending import End
+from dlf.job.follower import Follower
 from dlf.job.launcher import Launcher
 from dlf.job.outcome import Outcome
-from dlf.job.removal import release, remove
 from dlf.job.roles import ranks
-from dlf.job.stop import stop
+from dlf.job.stop import EXPIRED, SIGNALLED, stop, stop_rest
 from dlf.job.submit import choose_kind, spec_hash, submit
 from dlf.kube.client import NONCE, KubeClient
 from dlf.logs.mux import Multiplexer
 from dlf.manifest.kinds import Kind
-from dlf.manifest.manifest import Manifest
+from dlf.manifest.manifest import Manifest, to_json
 from dlf.manifest.observed import Job
 from dlf.task.options import Lifecycle, Task
 
@@ -55,6 +55,7 @@ async def run(
     open_logs: Callable[[int], Multiplexer],
     env: Mapping[str, str],
     say: Callable[[str], None],
+    detail: Callable[[str], None],
 ) -> Outcome:
     """Run the job to its end.
 
@@ -64,6 +65,7 @@ async def run(
         open_logs: makes the multiplexer for a job with this many ranks.
         env: of this process.
         say: told what the user should know.
+        detail: told what only `--verbose` shows.
 
     Cancelling it stops the job by the rule of `--on_exit`, in bounded time, and is raised again.
 
@@ -71,34 +73,49 @@ async def run(
         Rejected, ClusterLost: the API server refused, or was out of reach for too long; the job,
             if there is one by then, goes on.
     """
+    limits = request.lifecycle
     launcher = Launcher(client, request.namespace, env)
     kind = await choose_kind(client, request.framework, request.backend)
     manifest = request.framework.render(request.task, kind, request.suffix)
+    logs = open_logs(ranks(msgspec.json.decode(to_json(manifest), type=Job)))
     job: Job | None = None
     try:
-        owner = None if request.lifecycle.no_owner else await launcher.owner()
-        job = await submit(
-            client,
-            request.namespace,
-            manifest,
-            task=request.task,
-            digest=spec_hash(request.framework, request.task, kind),
-            nonce=request.nonce,
-            mode=request.lifecycle.on_existing,
-            owner=owner,
-            say=say,
+        async with asyncio.timeout(_first(limits.start_timeout, limits.timeout)):
+            job = await submit(
+                client,
+                request.namespace,
+                manifest,
+                task=request.task,
+                digest=spec_hash(request.framework, request.task, kind),
+                nonce=request.nonce,
+                mode=limits.on_existing,
+                owner=None if limits.no_owner else await launcher.owner(),
+                say=say,
+            )
+        return await _follow(request, client, kind, job, launcher, logs, say, detail)
+    except TimeoutError:
+        job = await _submitted(request, client, kind, manifest)
+        if job:
+            await stop(limits.on_exit, client, kind, job, launcher, say, EXPIRED)
+        return Outcome(
+            code=ExitCode.TIMEOUT,
+            job=f"{kind.name} {manifest.metadata.name}",
+            phase="could not be submitted in time",
+            reason="an earlier job of this task, or one of its pods, does not go away",
         )
-        logs = open_logs(ranks(job))
-        try:
-            return await _follow(request, client, kind, job, logs, say)
-        finally:
-            await logs.aclose()
     except asyncio.CancelledError:
         # The create may have arrived although its answer did not.
         job = job or await _submitted(request, client, kind, manifest)
         if job:
-            await stop(request.lifecycle.on_exit, client, kind, job, launcher, say)
+            await stop(limits.on_exit, client, kind, job, launcher, say, SIGNALLED)
         raise
+    finally:
+        await logs.aclose()
+
+
+def _first(*limits: float) -> float | None:
+    """The shorter of two time limits, of which 0 is none."""
+    return min((limit for limit in limits if limit), default=None)
 
 
 async def _submitted(
@@ -119,23 +136,29 @@ async def _follow(
     client: KubeClient,
     kind: Kind,
     job: Job,
+    launcher: Launcher,
     logs: Multiplexer,
     say: Callable[[str], None],
+    detail: Callable[[str], None],
 ) -> Outcome:
-    limits = request.lifecycle
+    limits, lead = request.lifecycle, request.framework.lead
     async with Follower(
-        client, kind, job, lead=request.framework.lead, logs=logs, say=say
+        client, kind, job, lead=lead, logs=logs, say=say, detail=detail
     ) as follower:
-        ending = await follower.end(start_timeout=limits.start_timeout, timeout=limits.timeout)
+        try:
+            ending = await follower.end(start_timeout=limits.start_timeout, timeout=limits.timeout)
+        except Rejected:  # dlf may not follow it, so nobody does
+            await stop(limits.on_exit, client, kind, job, launcher, say, EXPIRED)
+            raise
+        known = ending.end in {End.FINAL, End.DELETED}
+        if known:
+            await follower.refresh()
         # The result is known; what the pods still have to say is not yet printed.
-        await logs.drain(_DRAIN if ending.end is End.FINAL else _DRAIN_STOPPED)
-        outcome = decide(ending, follower, logs, strict=limits.strict)
+        await logs.drain(_DRAIN if known else _DRAIN_STOPPED)
+        outcome = decide(ending, kind, follower, logs, strict=limits.strict)
         if ending.end is End.FINAL:
-            if follower.running():
-                succeeded = outcome.phase == "succeeded"
-                await release(client, kind, follower.job, succeeded=succeeded)
-        elif ending.end is not End.DELETED and limits.on_exit != "keep":
-            say(f"deleting {kind.name} {job.metadata.name}")
-            await remove(client, kind, job)
+            await stop_rest(client, kind, follower, say)
+        elif ending.end is not End.DELETED:
+            await stop(limits.on_exit, client, kind, follower.job, launcher, say, EXPIRED)
             await logs.drain(_DRAIN_STOPPED)
         return outcome

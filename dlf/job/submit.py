@@ -2,13 +2,14 @@
 
 import hashlib
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 
 import msgspec
 
 from dlf.errors import Rejected
 from dlf.frameworks.framework import Framework, candidates
-from dlf.job.existing import SPEC_HASH, decide
-from dlf.job.removal import remove
+from dlf.job.existing import SPEC_HASH, decide, is_own
+from dlf.job.removal import patch, remove
 from dlf.kube.client import NONCE, KubeClient
 from dlf.manifest.kinds import Kind
 from dlf.manifest.manifest import Manifest, to_json
@@ -87,12 +88,13 @@ async def submit(
     """
     kind = manifest.resource
     plan = decide(await _own_jobs(client, kind, namespace, task), mode, digest)
-    if plan.attach:
-        say(f"attached to {kind.name} {plan.attach.metadata.name}, which this task started before")
-        return plan.attach
     for job in plan.replace:
         say(f"deleting {kind.name} {job.metadata.name}, an earlier job of this task")
         await remove(client, kind, job)
+    if plan.attach:
+        say(f"attached to {kind.name} {plan.attach.metadata.name}, which this task started before")
+        await _adopt(client, kind, plan.attach, owner)
+        return plan.attach
     body = to_json(stamped(manifest, {SPEC_HASH: digest, NONCE: nonce}, owner))
     job = msgspec.json.decode(await client.create(kind, namespace, body), type=Job)
     say(f"submitted {kind.name} {job.metadata.name} in namespace {namespace}")
@@ -105,4 +107,14 @@ async def _own_jobs(client: KubeClient, kind: Kind, namespace: str, task: Task) 
         return []
     selector = f"run-id={label_value(task.run_id)},task-id={label_value(task.task_id)}"
     jobs, _ = await client.list(kind, namespace, Job, label_selector=selector)
-    return jobs
+    return [job for job in jobs if is_own(job, task)]
+
+
+async def _adopt(client: KubeClient, kind: Kind, job: Job, owner: OwnerReference | None) -> None:
+    """Make this launcher's pod the owner in place of that of the try before, which may go."""
+    owners = {each.uid for each in job.metadata.owner_references or ()}
+    if not owner or owner.uid in owners:
+        return
+    references = msgspec.to_builtins([owner])
+    with suppress(Rejected):  # to be owned is good to have
+        await patch(client, kind, job, {"metadata": {"ownerReferences": references}})

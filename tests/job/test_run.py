@@ -65,7 +65,7 @@ def test_failure_names_the_first_pod_and_exits_1() -> None:
         "worker-0",
     ]
     assert (
-        "PyTorchJob pytorchjob-demo-ab12 failed: pod pytorchjob-demo-ab12-worker-1 (rank 2):"
+        "PyTorchJob pytorchjob-demo-ab12 failed: pod pytorchjob-demo-ab12-worker-1 (worker, rank 2):"
         " exit code 7, on node node-1 (and 2 more)"
     ) in played.said
     assert "  | ValueError: no data" in played.said

@@ -1,0 +1,67 @@
+"""The job's PodGroup: why Volcano does not let the gang in."""
+
+from dlf.manifest.kinds import VOLCANO_JOB, Kind
+from dlf.manifest.observed import Condition, Job, Meta, Observed
+
+QUEUE = Kind(group="scheduling.volcano.sh", version="v1beta1", name="Queue", plural="queues")
+"""Has no namespace."""
+
+
+class GroupSpec(Observed):
+    """scheduling.volcano.sh PodGroupSpec."""
+
+    min_member: int = 0
+    queue: str = ""
+
+
+class GroupStatus(Observed):
+    """scheduling.volcano.sh PodGroupStatus."""
+
+    phase: str = ""
+    conditions: list[Condition] | None = None
+
+
+class PodGroup(Observed):
+    """scheduling.volcano.sh PodGroup."""
+
+    metadata: Meta
+    spec: GroupSpec = GroupSpec()
+    status: GroupStatus = GroupStatus()
+
+
+class QueueStatus(Observed):
+    """scheduling.volcano.sh QueueStatus."""
+
+    state: str = ""
+
+
+class Queue(Observed):
+    """scheduling.volcano.sh Queue."""
+
+    status: QueueStatus = QueueStatus()
+
+
+def group_name(kind: Kind, job: Job) -> str:
+    """The name of the job's PodGroup: Volcano's own adds the uid, Kubeflow's has the job's name."""
+    name = job.metadata.name
+    return f"{name}-{job.metadata.uid}" if kind == VOLCANO_JOB else name
+
+
+def why_not_admitted(group: PodGroup, queue: Queue | str | None) -> str:
+    """Why there are no pods yet, or why none is placed; "" when the PodGroup is not to blame.
+
+    Args:
+        group: as it is.
+        queue: as it is; None when there is none of its name, "" when it cannot be read.
+    """
+    name = group.spec.queue or "default"
+    if queue is None:
+        return f"queue {name} does not exist"
+    if isinstance(queue, Queue) and queue.status.state not in {"", "Open"}:
+        return f"queue {name} is {queue.status.state}"
+    for each in group.status.conditions or ():
+        if each.type == "Unschedulable" and each.status == "True":
+            return ": ".join(filter(None, (each.reason, each.message)))
+    if group.status.phase in {"", "Pending"}:
+        return f"queue {name} has not admitted the gang of {group.spec.min_member}"
+    return ""

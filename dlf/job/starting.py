@@ -1,0 +1,120 @@
+"""What the cluster says about a job whose pods have not all started.
+
+Events, PodGroup and queue are read as long as that is so. They only explain: dlf works without
+them, since an account may be allowed to run jobs, but not to read these.
+"""
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable, Sequence
+from contextlib import aclosing
+from typing import TypeVar
+
+from dlf.errors import DlfError, Rejected
+from dlf.job.events import Warnings
+from dlf.job.gang import QUEUE, PodGroup, Queue, group_name, why_not_admitted
+from dlf.job.pending import Waiting, why
+from dlf.job.pulls import Pulls
+from dlf.kube.client import KubeClient
+from dlf.kube.follow import Change, Snapshot, follow
+from dlf.manifest.kinds import EVENT, POD_GROUP, Kind
+from dlf.manifest.observed import Event, Job, Pod
+
+T = TypeVar("T")
+
+
+class Starting:
+    """The reasons for which pods wait.
+
+    Args:
+        client: of the cluster.
+        kind: of the job.
+        job: the job.
+        changed: called when there is something new.
+        detail: told what only `--verbose` shows.
+    """
+
+    def __init__(
+        self,
+        client: KubeClient,
+        kind: Kind,
+        job: Job,
+        changed: Callable[[], None],
+        detail: Callable[[str], None],
+    ) -> None:
+        self.warnings = Warnings(job.metadata.name)
+        self.pulls = Pulls()
+        self._client = client
+        self._namespace = job.metadata.namespace
+        self._group = group_name(kind, job)
+        self._changed = changed
+        self._detail = detail
+        self._admission = ""
+        self._is_reading = False
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    def watch(self) -> None:
+        """Begin to read events and PodGroup, or go on."""
+        if self._is_reading:
+            return
+        self._is_reading = True
+        for reading in (self._watch_events(), self._watch_group()):
+            task = asyncio.create_task(self._optional(reading))
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
+
+    def rest(self) -> None:
+        """Do not read on: every pod has started."""
+        self._is_reading = False
+        for task in self._tasks:
+            task.cancel()
+
+    async def aclose(self) -> None:
+        """Stop reading for good."""
+        self.rest()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    def why(self, pods: Sequence[Pod], total: int) -> Waiting | None:
+        """What is being waited for, or None."""
+        return why(pods, total, self.warnings, self.pulls, self._admission)
+
+    async def _optional(self, reading: AsyncGenerator[None, None]) -> None:
+        try:
+            async with aclosing(reading) as steps:
+                async for _ in steps:
+                    self._changed()
+        except DlfError as error:
+            self._detail(f"reasons for waiting may be missing: {error}")
+
+    async def _watch_events(self) -> AsyncGenerator[None, None]:
+        steps = follow(self._client, EVENT, self._namespace, Event, field_selector="type=Warning")
+        async for event in _objects(steps):
+            self.warnings.observe(event)
+            yield
+
+    async def _watch_group(self) -> AsyncGenerator[None, None]:
+        steps = follow(
+            self._client,
+            POD_GROUP,
+            self._namespace,
+            PodGroup,
+            field_selector=f"metadata.name={self._group}",
+        )
+        async for group in _objects(steps):
+            queue = await self._queue(group.spec.queue or "default")
+            self._admission = why_not_admitted(group, queue)
+            yield
+
+    async def _queue(self, name: str) -> Queue | str | None:
+        try:
+            return await self._client.get(QUEUE, "", name, Queue)
+        except Rejected:
+            return ""
+
+
+async def _objects(
+    steps: AsyncGenerator[Snapshot[T] | Change[T], None],
+) -> AsyncGenerator[T, None]:
+    async with aclosing(steps):
+        async for step in steps:
+            for each in step.items if isinstance(step, Snapshot) else [step.object]:
+                yield each

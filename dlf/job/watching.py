@@ -1,0 +1,56 @@
+"""A watch that outlives refusals."""
+
+from collections.abc import Callable
+from contextlib import aclosing
+from typing import TypeVar
+
+from dlf.errors import Rejected
+from dlf.kube.client import KubeClient
+from dlf.kube.follow import Change, Snapshot, follow
+from dlf.kube.refusal import Unavailable
+from dlf.kube.request import action_of
+from dlf.manifest.kinds import Kind
+
+T = TypeVar("T")
+
+
+async def watch(
+    client: KubeClient,
+    kind: Kind,
+    namespace: str,
+    type_: type[T],
+    take: Callable[[Snapshot[T] | Change[T]], None],
+    *,
+    label_selector: str = "",
+    field_selector: str = "",
+) -> None:
+    """Follow a collection for ever, as `follow` does, and give each step to `take`.
+
+    What the server once allowed and now refuses is asked for again: tokens are rotated, roles are
+    being replaced, an authorizer is out of order.
+
+    Raises:
+        Rejected: it refused from the start.
+        ClusterLost: it failed or refused for the whole outage budget.
+    """
+    allowed = False
+    with client.retry(action_of("watch", kind, namespace)) as retry:
+        while True:
+            steps = follow(
+                client,
+                kind,
+                namespace,
+                type_,
+                label_selector=label_selector,
+                field_selector=field_selector,
+            )
+            try:
+                async with aclosing(steps):
+                    async for step in steps:
+                        allowed = True
+                        retry.worked()
+                        take(step)
+            except Rejected as error:
+                if not allowed:
+                    raise
+                await retry.wait(Unavailable(error.message))
