@@ -118,7 +118,8 @@ class Cursor:
         if self._read:
             end = block.index(b"\n")
             rest = self._more(block[:end])
-            self._read = self._open = 0
+            self._open = 0 if self._printing else self._open
+            self._read = 0
             block = block[end + 1 :]
         lines = block.split(b"\n")
         lines.pop()
