@@ -78,7 +78,7 @@ def running_cluster(operator: Operator) -> Iterator[Cluster]:
         gateway.start()
         tls = ssl.create_default_context(cafile=authority.certificate)
         tls.load_cert_chain(admin.certificate, admin.key)
-        api = httpx.Client(base_url=gateway.server, verify=tls, trust_env=False)
+        api = httpx.Client(base_url=gateway.server, verify=tls, trust_env=False, timeout=60)
         teardown.callback(api.close)
         kubeconfig = directory / "admin.kubeconfig"
         authority.kubeconfig(kubeconfig, gateway.server, admin)

@@ -116,8 +116,11 @@ async def _addresses(api: httpx.AsyncClient, name: ServiceName) -> list[str]:
 
 
 async def _forward(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    """Carry bytes both ways until one side ends; then end the other."""
-    with contextlib.suppress(OSError):
+    """Carry bytes both ways until one side ends; then end the other.
+
+    When the gateway stops this task is cancelled, which `asyncio.streams` would report as an error.
+    """
+    with contextlib.suppress(OSError, asyncio.CancelledError):
         try:
             inner_reader, inner_writer = await asyncio.open_connection("127.0.0.1", API_PORT)
         except OSError:

@@ -30,8 +30,9 @@ class Authority:
 
     def issue(self, name: str, *hosts: str, user: str, group: str | None = None) -> Identity:
         """Return a certificate for serving at ``hosts`` and for being ``user`` in ``group``."""
+        names = hosts or (f"{name}.invalid",)  # Go refuses a certificate for no name at all
         leaf = self._ca.issue_cert(
-            *hosts, common_name=user, organization_name=group, key_type=trustme.KeyType.ECDSA
+            *names, common_name=user, organization_name=group, key_type=trustme.KeyType.ECDSA
         )
         identity = Identity(self._directory / f"{name}.crt", self._directory / f"{name}.key")
         leaf.cert_chain_pems[0].write_to_path(identity.certificate)

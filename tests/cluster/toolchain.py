@@ -6,6 +6,7 @@ everything that decides the result: the two files and the flags.
 """
 
 import hashlib
+import json
 import os
 import re
 import subprocess
@@ -87,9 +88,8 @@ def module_source(module: str, path: str) -> Path:
 
     It is the module cache's own read-only copy: the operators ship their CRDs there.
     """
-    folder = MODULES / module
-    _go(folder, "mod", "download", path)
-    return Path(_go(folder, "list", "-m", "-f", "{{.Dir}}", path).strip())
+    downloaded = json.loads(_go(MODULES / module, "mod", "download", "-json", path))
+    return Path(downloaded["Dir"])
 
 
 def _version_stamp(folder: Path) -> str:
