@@ -113,10 +113,10 @@ def parse(path: Path) -> File:
         return msgspec.convert(_without_nulls(tree) or {}, File)
     except OSError as error:
         raise UsageError(f"{path}: {error.strerror or error}") from error
-    except (yaml.YAMLError, ValueError) as error:
-        raise UsageError(f"{path}: not YAML: {' '.join(str(error).split())}") from error
     except (msgspec.ValidationError, RecursionError) as error:
         raise UsageError(f"{path}: not a kubeconfig: {error}") from error
+    except (yaml.YAMLError, ValueError) as error:
+        raise UsageError(f"{path}: not YAML: {' '.join(str(error).split())}") from error
 
 
 def _without_nulls(tree: object) -> object:

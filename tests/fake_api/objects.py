@@ -90,7 +90,7 @@ class Objects:
             uid=(options.get("preconditions") or {}).get("uid", ""),
             foreground=policy == "Foreground",
         )
-        if thing["metadata"].get("deletionTimestamp"):
+        if target.collection.plural == "pods" or thing["metadata"].get("deletionTimestamp"):
             return thing
         details = {"name": target.name, "kind": resource(target.collection)}
         return {"kind": "Status", "apiVersion": "v1", "status": "Success", "details": details}
