@@ -20,7 +20,7 @@ CONFIG = {
     "zero_optimization": {"stage": 1},
     "zero_allow_untested_optimizer": True,  # torch's SGD with momentum
 }
-LEARNING_RATE, MOMENTUM = 0.2, 0.5
+LEARNING_RATE, MOMENTUM = 0.3, 0.2
 
 
 def main() -> None:
