@@ -18,7 +18,7 @@ from dlf.logs.target import Target
 GRACE = 3.0
 """Seconds between SIGTERM and SIGKILL; and for the last output, when dlf has to end."""
 
-DRAIN = 5.0
+DRAIN = 30.0
 """Seconds that pods get to end by themselves when the job has succeeded."""
 
 

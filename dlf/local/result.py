@@ -25,7 +25,7 @@ def conclude(name: str, attempt: Attempt, *, succeeded: bool, strict: bool) -> O
     return Outcome(
         code=ExitCode.FAILED if strict and failures else ExitCode.SUCCEEDED,
         job=name,
-        phase="succeeded",
+        phase="succeeded, but not all its pods" if strict and failures else "succeeded",
         failures=failures if strict else (),
         warnings=tuple(warnings),
     )

@@ -3,7 +3,6 @@
 import asyncio
 import secrets
 import shutil
-import tempfile
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
@@ -19,6 +18,8 @@ from dlf.local.ports import free_ports
 from dlf.local.result import conclude, timed_out
 from dlf.manifest.manifest import Manifest
 from dlf.task.options import Logs
+
+_TMP = "/tmp"  # noqa: S108 - the directory in it has an unguessable name, and must be new
 
 _INSTALL = {
     "bash": "every command is run by `bash -c`: install bash",
@@ -57,18 +58,18 @@ async def run(
         stdout: descriptor that the pods' lines go to.
 
     Raises:
-        UsageError: bash, mpirun or a directory is not there.
+        UsageError: bash, mpirun or a directory is not there, or cannot be written.
         BrokenPipeError: the reader of standard output has gone.
     """
-    scratch = tempfile.mkdtemp(prefix="dlf-")
     mark = secrets.token_hex(16)
+    scratch = f"{env.get('TMPDIR') or _TMP}/dlf-{mark}"
+    ports = free_ports(secrets.randbits(32))
+    job = plan(manifest, lead=lead, allocate=partial(next, ports), scratch=scratch)
+    environments = _environments(job, env, mark, say)
+    _check_programs(job, environments)
     guard = Keeper(mark, scratch)
     try:
-        ports = free_ports(secrets.randbits(32))
-        job = plan(manifest, lead=lead, allocate=partial(next, ports), scratch=scratch)
         _write(job.files, scratch)
-        environments = _environments(job, env, mark, say)
-        _check_programs(job, environments)
         console = Console(stdout, options(logs, env, stdout, len(job.processes)), say)
         try:
             start = partial(Attempt, job, environments, working_dir, guard, console, say)
@@ -90,7 +91,8 @@ async def _follow(
     strict: bool,
 ) -> Outcome:
     name = f"{manifest.kind} {manifest.metadata.name}"
-    say(f"{name}: {len(job.processes)} pods as processes on this machine")
+    number = len(job.processes)
+    say(f"{name}: {number} {'process' if number == 1 else 'processes'} on this machine")
     if job.note:
         say(job.note)
     repeats = asyncio.create_task(console.repeats())
@@ -113,8 +115,14 @@ async def _follow(
 
 
 def _write(files: Mapping[str, str], directory: str) -> None:
-    for name, content in files.items():
-        Path(directory, name).write_text(content, encoding="utf-8")
+    if not files:
+        return
+    try:
+        Path(directory).mkdir(mode=0o700)
+        for name, content in files.items():
+            Path(directory, name).write_text(content, encoding="utf-8")
+    except OSError as error:
+        raise UsageError(f"cannot write to {directory}: {error.strerror}", "set TMPDIR") from error
 
 
 def _environments(

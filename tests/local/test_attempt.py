@@ -76,7 +76,8 @@ def test_run_reports_pods_that_fail_after_success(
     outcome = here.run(rendered("pytorch", num_worker=2, command=command), strict=strict)
     assert (code, failures) == (outcome.code, len(outcome.failures))
     (warning,) = outcome.warnings
-    assert warning.startswith("although the job succeeded, pod pytorchjob-1f2e-worker-0 (rank 1)")
+    assert warning.startswith("although the job succeeded, pod pytorchjob-1f2e-worker-0 (")
+    assert warning.endswith("rank 1): exit code 3")
 
 
 def test_run_ends_with_the_lead(here: Here, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -65,7 +65,7 @@ def test_run_waits_for_a_slow_reader(dlf: Dlf) -> None:
         first = process.stderr.readline()  # dlf has begun; nobody reads what the pod prints
         out = process.stdout.read()
         err = process.stderr.read()
-    assert first.endswith(b"1 pods as processes on this machine\n")
+    assert first.endswith(b": 1 process on this machine\n")
     assert 400000 == len(out.splitlines())
     assert b"exit code 3" in err
 
@@ -93,7 +93,7 @@ def test_run_ends_with_the_failed_rank(dlf: Dlf) -> None:
     done = dlf.run(*LOCAL, "--command", command)
     told = done.stderr.decode()
     assert 1 == done.returncode, told
-    assert "-worker-0 (rank 1): exit code 7\n" in told
+    assert "rank 1): exit code 7\n" in told
     assert "| last words\n" in told
 
 
