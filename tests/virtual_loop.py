@@ -15,7 +15,7 @@ from typing_extensions import override
 T = TypeVar("T")
 Ts = TypeVarTuple("Ts")
 
-GRACE = 0.003
+GRACE = 0.001
 """Real seconds that the kernel gets to deliver what one loopback socket sent to another."""
 
 

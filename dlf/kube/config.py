@@ -103,15 +103,15 @@ def load_config(
         UsageError: there is no configuration, or it is wrong.
     """
     if kubeconfig:
-        return _from_files([_existing(kubeconfig)], env, context)
+        return _from_files([Path(kubeconfig)], env, context)
     listed = [Path(name) for name in env.get("KUBECONFIG", "").split(":") if name]
-    if files := [path for path in listed if path.exists()]:
+    if files := [path for path in listed if _exists(path)]:
         return _from_files(files, env, context)
     host = env.get("KUBERNETES_SERVICE_HOST", "")
-    if host and not context and (SERVICE_ACCOUNT / "token").exists():
+    if host and not context and _exists(SERVICE_ACCOUNT / "token"):
         return _in_cluster(host, env.get("KUBERNETES_SERVICE_PORT", "") or "443")
     home = Path(env["HOME"]) / ".kube" / "config" if env.get("HOME") else None
-    if home and home.exists():
+    if home and _exists(home):
         return _from_files([home], env, context)
     raise UsageError(
         f"no Kubernetes configuration: {_tried(env, host, home)}",
@@ -119,11 +119,11 @@ def load_config(
     )
 
 
-def _existing(name: str) -> Path:
-    path = Path(name)
-    if not path.exists():
-        raise UsageError(f"--kubeconfig: there is no file {name}")
-    return path
+def _exists(path: Path) -> bool:
+    try:
+        return path.exists()
+    except OSError:  # in a folder that we may not look into, such as another user's home
+        return False
 
 
 def _tried(env: Mapping[str, str], host: str, home: Path | None) -> str:

@@ -3,6 +3,7 @@
 import asyncio
 import base64
 import ssl
+from pathlib import Path
 
 from dlf.errors import UsageError
 from dlf.kube.config import Anonymous, Basic, ClusterConfig, Plugin, Token, TokenFile
@@ -38,10 +39,7 @@ class Credentials:
             case Token(token):
                 return _bearer(token)
             case TokenFile(path):
-                try:
-                    return _bearer(path.read_text(encoding="utf-8").strip())
-                except (OSError, ValueError) as error:
-                    raise UsageError(f"token file {path}: {error}") from error
+                return _bearer(_read(path))
             case Basic(username, password):
                 pair = base64.b64encode(f"{username}:{password}".encode()).decode()
                 return {"Authorization": f"Basic {pair}"}
@@ -65,6 +63,16 @@ class Credentials:
                         f"credential plugin {plugin.command[0]}",
                     )
             return self._status
+
+
+def _read(path: Path) -> str:
+    try:
+        token = path.read_text(encoding="utf-8").strip()
+    except (OSError, ValueError) as error:
+        raise UsageError(f"token file {path}: {error}") from error
+    if not token:
+        raise UsageError(f"token file {path} is empty")
+    return token
 
 
 def _bearer(token: str) -> dict[str, str]:

@@ -3,7 +3,7 @@
 Rules of this file:
 
 1. `version` is the resourceVersion up to which the consumer knows everything. Empty means LIST.
-2. Only a snapshot or an event moves it forward; only 410 Gone forgets it.
+2. Only a snapshot, an event or a bookmark moves it forward; only 410 Gone forgets it.
 3. `wait` is for the next request alone. Whoever drives the cursor adds jitter and sleeps.
 
 Kubernetes: https://kubernetes.io/docs/reference/using-api/api-concepts/#efficient-detection-of-changes

@@ -92,16 +92,19 @@ class Http:
             {"sni_hostname": config.tls_server_name} if config.tls_server_name else {}
         )
         self._answered = False
-        self._client = httpx.AsyncClient(
-            base_url=config.server,
-            headers={
-                "User-Agent": f"dlf/{dlf.__version__}",
-                "Accept": "application/json",
-                "Accept-Encoding": "gzip",
-            },
-            trust_env=False,
-            transport=make_transport(context, config.proxy),
-        )
+        try:
+            self._client = httpx.AsyncClient(
+                base_url=config.server,
+                headers={
+                    "User-Agent": f"dlf/{dlf.__version__}",
+                    "Accept": "application/json",
+                    "Accept-Encoding": "gzip",
+                },
+                trust_env=False,
+                transport=make_transport(context, config.proxy),
+            )
+        except httpx.InvalidURL as error:
+            raise UsageError(f"{config.origin}: server or proxy-url: {error}") from error
 
     async def aclose(self) -> None:
         """Close every connection."""

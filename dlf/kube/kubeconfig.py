@@ -122,8 +122,9 @@ def _read(at: Path, key: str, name: str) -> bytes:
     path = at.parent / name
     try:
         return path.read_bytes()
-    except OSError as error:
-        raise UsageError(f"{at}: {key} {path}: {error.strerror or error}") from error
+    except (OSError, ValueError) as error:
+        words = getattr(error, "strerror", None) or error
+        raise UsageError(f"{at}: {key} {path}: {words}") from error
 
 
 def _credential(

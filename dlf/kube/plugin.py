@@ -5,6 +5,8 @@ Type: https://kubernetes.io/docs/reference/config-api/client-authentication.v1/
 
 import asyncio
 import datetime
+import os
+import signal
 
 import msgspec
 
@@ -59,7 +61,7 @@ async def run_plugin(plugin: Plugin) -> Status:
         raise UsageError(f"credential plugin `{name}` is not there", hint) from error
     except TimeoutError as error:
         raise UsageError(f"credential plugin `{name}` took over {PATIENCE:.0f} s") from error
-    except OSError as error:
+    except (OSError, ValueError) as error:
         raise UsageError(f"credential plugin `{name}` does not start: {error}") from error
     if code:
         words = complaint.decode(errors="replace").strip() or "it says nothing"
@@ -74,13 +76,15 @@ async def _run(command: list[str], env: dict[str, str]) -> tuple[int, bytes, byt
         stdin=asyncio.subprocess.DEVNULL,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.PIPE,
+        start_new_session=True,
     )
     try:
         async with asyncio.timeout(PATIENCE):
             output, complaint = await process.communicate()
     finally:
         if process.returncode is None:
-            process.kill()
+            # With all its children, which may hold the other end of our pipes.
+            os.killpg(process.pid, signal.SIGKILL)
             await process.wait()
     return process.returncode or 0, output, complaint
 

@@ -73,7 +73,8 @@ def failure(
         own words and what to do.
     """
     refusal = _read(bytes(body))
-    words = (refusal.message or refusal.reason or responses.get(status, "no reason"))[:LONGEST]
+    said = refusal.message or refusal.reason or responses.get(status, "no reason")
+    words = " ".join(said.split())[:LONGEST]
     if status == 429 or status >= 500:
         return Unavailable(f"HTTP {status}: {words}", retry_after)
     missing = status == 404 and refusal.details and refusal.details.name == action.name != ""
@@ -90,7 +91,7 @@ def _read(body: bytes) -> Refusal:
     try:
         return msgspec.json.decode(body, type=Refusal)
     except msgspec.DecodeError:
-        return Refusal(message=" ".join(body.decode(errors="replace").split()))
+        return Refusal(message=body.decode(errors="replace").strip())
 
 
 def _hint(action: Action, status: int, words: str) -> str:

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from dlf.errors import UsageError
 from dlf.kube import config as config_module
+from dlf.kube.client import KubeClient
 from dlf.kube.config import Anonymous, Basic, ClusterConfig, Plugin, Token, TokenFile, load_config
 
 POD_ENV = {"KUBERNETES_SERVICE_HOST": "10.0.0.1", "KUBERNETES_SERVICE_PORT": "6443"}
@@ -135,9 +136,15 @@ def test_config_says_where_it_looked(env: dict[str, str], words: str) -> None:
     assert 2 == error.value.exit_code
 
 
+def test_config_looks_past_what_it_may_not_look_into() -> None:
+    """Another user's home is no reason to fail, but for its own sake."""
+    with pytest.raises(UsageError, match="no Kubernetes configuration: "):
+        load_config({"HOME": "/" + "x" * 5000, "KUBECONFIG": "y" * 5000})
+
+
 def test_config_of_a_missing_flag_file() -> None:
     """The file of --kubeconfig must be there."""
-    with pytest.raises(UsageError, match="--kubeconfig: there is no file /no/such"):
+    with pytest.raises(UsageError, match=r"^/no/such: No such file or directory$"):
         load_config({}, kubeconfig="/no/such")
 
 
@@ -410,7 +417,11 @@ JSON = st.recursive(
         st.lists(inner, max_size=3)
         | st.dictionaries(
             st.sampled_from(
-                ["name", "cluster", "context", "user", "server", "token", "exec", "command", "args"]
+                [
+                    *("name", "cluster", "context", "user", "server", "token", "exec", "command"),
+                    *("tokenFile", "client-key", "certificate-authority", "proxy-url"),
+                    *("certificate-authority-data", "insecure-skip-tls-verify", "tls-server-name"),
+                ]
             ),
             inner,
             max_size=4,
@@ -441,6 +452,29 @@ def test_kubeconfig_of_any_shape_raises_nothing_else(
         load(path)
     except UsageError as error:
         assert str(path) in error.message  # noqa: PT017 either outcome is right
+
+
+TEXT = st.text(max_size=12) | st.sampled_from(["https://a.test", "config", ".", "\0", "QQ=="])
+
+
+@given(
+    cluster=st.dictionaries(
+        st.sampled_from(["server", "certificate-authority", "proxy-url", "tls-server-name"]), TEXT
+    ),
+    user=st.dictionaries(
+        st.sampled_from(["tokenFile", "token", "client-key", "client-certificate", "username"]),
+        TEXT,
+    ),
+)
+def test_kubeconfig_of_any_values_raises_nothing_else(
+    cluster: dict[str, str], user: dict[str, str], tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """Wrong values too; and what is taken makes a client, or a usage error."""
+    path = write(tmp_path_factory.getbasetemp() / "values" / "config", cluster=cluster, user=user)
+    try:
+        KubeClient(load(path, SSL_CERT_FILE="/no/such"))
+    except UsageError as error:
+        assert error.message  # noqa: PT017 either outcome is right
 
 
 def test_kubeconfig_of_the_fake_server_is_a_kubeconfig(tmp_path: Path) -> None:

@@ -128,6 +128,7 @@ async def test_follow_survives_a_day_of_token_rotation(api: FakeApi, token: Path
     [
         pytest.param(None, "token file .*token: .*No such file", id="missing"),
         pytest.param(b"\xff", "token file .*token: ", id="not text"),
+        pytest.param(b"\n", "token file .*token is empty", id="empty"),
         pytest.param(b"two\nlines", "characters that no header can carry", id="two lines"),
         pytest.param("tökén".encode(), "characters that no header can carry", id="not ASCII"),
     ],
@@ -301,20 +302,29 @@ async def test_plugin_that_does_not_start(
 
 
 def test_plugin_that_hangs_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is killed after its time; nothing of it stays."""
-    monkeypatch.setattr(plugin_module, "PATIENCE", 0.3)
+    """It is killed after its time, with its children, which hold its end of the pipe."""
+    monkeypatch.setattr(plugin_module, "PATIENCE", 2.0)
+    child = tmp_path / "child"
+    code = (
+        "import pathlib, subprocess, time\n"
+        "child = subprocess.Popen(['sleep', '600'])\n"
+        f"pathlib.Path({str(child)!r}).write_text(str(child.pid))\n"
+        "time.sleep(600)\n"
+    )
     config = ClusterConfig(
         origin="t",
         server="http://127.0.0.1:1",
-        credential=plugin(tmp_path, "import time; time.sleep(600)"),
+        credential=plugin(tmp_path, code),
     )
 
     async def act() -> None:
         async with KubeClient(config) as client:
-            with pytest.raises(UsageError, match="took over 0 s"):
+            with pytest.raises(UsageError, match="took over 2 s"):
                 await client.list(POD, "ml", Pod)
 
     asyncio.run(act())
+    stat = Path(f"/proc/{child.read_text()}/stat")
+    assert not stat.exists() or stat.read_text().split()[2] == "Z"
 
 
 def test_plugin_gives_a_client_certificate(tmp_path: Path) -> None:
