@@ -42,6 +42,7 @@ class Writer:
 
     Attributes:
         closed: what ended the output, or None.
+        waiting: bytes that were taken and not written yet.
     """
 
     def __init__(self, fd: int, on_closed: Callable[[OutputClosed], None] = lambda _: None) -> None:
@@ -53,7 +54,7 @@ class Writer:
         self._queue: list[bytes] = []
         self._chunk = b""  # being written
         self._at = 0
-        self._size = 0  # bytes of chunk and queue that are not written
+        self.waiting = 0
         self._scheduled = False
         self._watching = False
         self._room: asyncio.Future[None] | None = None
@@ -78,19 +79,19 @@ class Writer:
         """
         self._raise_if_closed()
         self._queue.append(lines)
-        self._size += len(lines)
+        self.waiting += len(lines)
         if not self._scheduled:
             # Once for all lines of this turn of the event loop, from however many pods.
             self._scheduled = True
             asyncio.get_running_loop().call_soon(self._pump)
-        while self._size > HIGH_WATER:
+        while self.waiting > HIGH_WATER:
             self._room = self._room or asyncio.get_running_loop().create_future()
             await asyncio.shield(self._room)
             self._raise_if_closed()
 
     async def drained(self) -> None:
         """Wait until everything was given to the reader, or there is none."""
-        if self._size and not self.closed:
+        if self.waiting and not self.closed:
             self._empty = self._empty or asyncio.get_running_loop().create_future()
             await asyncio.shield(self._empty)
 
@@ -126,10 +127,10 @@ class Writer:
         self._wake()
 
     def _wake(self) -> None:
-        if self._room and self._size <= HIGH_WATER // 2:
+        if self._room and self.waiting <= HIGH_WATER // 2:
             self._room.set_result(None)
             self._room = None
-        if self._empty and not self._size:
+        if self._empty and not self.waiting:
             self._empty.set_result(None)
             self._empty = None
 
@@ -159,7 +160,7 @@ class Writer:
                 self._close(OutputClosed("" if gone else f"standard output: {error.strerror}"))
                 break
             self._at += written
-            self._size -= written
+            self.waiting -= written
         return True
 
     def _piece(self) -> memoryview | bytes:
@@ -178,5 +179,5 @@ class Writer:
     def _forget(self) -> None:
         """What is waiting cannot be written any more."""
         self._queue.clear()
-        self._chunk, self._at, self._size = b"", 0, 0
+        self._chunk, self._at, self.waiting = b"", 0, 0
         self._wake()

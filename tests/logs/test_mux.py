@@ -1,0 +1,466 @@
+"""The multiplexer against a server whose streams break in every way that users reported."""
+
+import asyncio
+import random
+
+import pytest
+from fake_api import Cut, FakeApi
+from fake_api.logs import ContainerLog
+from kube.scenario import scenario
+from logs.rig import Rig
+
+from dlf.kube.client import KubeClient
+from dlf.logs.options import LogOptions
+
+CONTAINERS = 50
+SECONDS = 120
+
+
+def numbered(count: int) -> list[str]:
+    return [f"line {number}" for number in range(count)]
+
+
+async def settle() -> None:
+    """Until nothing can go on without time passing, and a second more."""
+    await asyncio.sleep(1)
+
+
+def cut_at_random(log: ContainerLog, most: int, seed: int) -> None:
+    """Every stream of this log breaks after up to `most` bytes, one in four cleanly."""
+    chance = random.Random(seed)
+    log.cuts.extend(
+        Cut(chance.randrange(most), clean=not chance.randrange(4)) for _ in range(100_000)
+    )
+
+
+@pytest.mark.parametrize(
+    ("cuts_per_second", "most_bytes"),
+    [
+        pytest.param(0, 0, id="0/s"),
+        pytest.param(1, 44_000, id="1/s"),
+        pytest.param(10, 4400, id="10/s"),
+    ],
+)
+@scenario
+async def test_every_line_comes_once_from_fifty_containers(
+    api: FakeApi, client: KubeClient, cuts_per_second: int, most_bytes: int
+) -> None:
+    """Streams are cut at random bytes for two minutes: every number once, in order."""
+    rig = Rig(api, client)
+    chance = random.Random(7)
+    api.split = lambda data: _pieces(data, chance)
+    pods = [f"p-{number}" for number in range(CONTAINERS)]
+    for number, pod in enumerate(pods):
+        rig.start(pod)
+        if most_bytes:
+            cut_at_random(rig.log(pod), most_bytes, number)
+    written = dict.fromkeys(pods, 0)
+    for _ in range(SECONDS):
+        for pod in pods:
+            for _ in range(chance.randrange(10)):
+                rig.log(pod).write(f"line {written[pod]}")
+                written[pod] += 1
+        await asyncio.sleep(1)
+    cuts = len([request for request in api.requests if request.path.endswith("/log")]) - CONTAINERS
+    for pod in pods:
+        rig.log(pod).cuts.clear()
+        rig.end(pod)
+    assert await rig.mux.drain(120)
+    await rig.mux.aclose()
+    assert {pod: numbered(count) for pod, count in written.items()} == {
+        pod: rig.output.of(pod) for pod in pods
+    }
+    assert ([], [], []) == (rig.notices, rig.mux.unread, rig.mux.incomplete)
+    assert cuts_per_second * SECONDS * 0.6 <= cuts
+
+
+def _pieces(data: bytes, chance: random.Random) -> list[bytes]:
+    at = chance.randrange(len(data) + 1)
+    return [data[:at], data[at:]]
+
+
+@scenario
+async def test_logs_go_on_after_the_server_was_away_for_ten_minutes(
+    api: FakeApi, client: KubeClient
+) -> None:
+    """What containers wrote while nobody could be asked comes when somebody can."""
+    rig = Rig(api, client)
+    for pod in ("p-0", "p-1"):
+        rig.start(pod)
+        rig.log(pod).write(*numbered(3))
+    await settle()
+    await api.server.stop()
+    for number in range(3, 603):
+        await asyncio.sleep(1)
+        rig.log("p-0").write(f"line {number}")
+        rig.log("p-1").write(f"line {number}")
+    rig.end("p-1", show=False)
+    await api.server.start()
+    await asyncio.sleep(60)
+    assert numbered(603) == rig.output.of("p-0")
+    rig.show("p-1")
+    assert await rig.mux.drain(60)
+    assert numbered(603) == rig.output.of("p-1")
+    await rig.mux.aclose()
+    assert [] == rig.notices
+
+
+@scenario
+async def test_a_stream_that_ends_cleanly_is_reopened_while_its_container_runs(
+    api: FakeApi, client: KubeClient
+) -> None:
+    """Kubelet cuts each stream after four hours; the next one goes on at the next line."""
+    rig = Rig(api, client)
+    rig.start("p-0")
+    log = rig.log("p-0")
+    for after in (200, 300, 400):
+        log.cuts.append(Cut(after, clean=True))
+    for number in range(40):
+        log.write(f"line {number}")
+        await settle()
+    assert numbered(40) == rig.output.of("p-0")
+    await rig.mux.aclose()
+
+
+@scenario
+async def test_a_stalled_stream_is_reopened(api: FakeApi, client: KubeClient) -> None:
+    """A stream that a log rotation stalled for ever is opened again after two minutes."""
+    rig = Rig(api, client)
+    rig.start("p-0")
+    log = rig.log("p-0")
+    log.write("before")
+    await settle()
+    log.silent = True
+    log.write("while stalled")
+    await settle()
+    assert ["before"] == rig.output.of("p-0")
+    log.silent = False  # for new streams: nobody wakes the old one
+    await asyncio.sleep(130)
+    assert ["before", "while stalled"] == rig.output.of("p-0")
+    await rig.mux.aclose()
+
+
+@scenario
+async def test_silence_costs_less_the_longer_it_lasts(api: FakeApi, client: KubeClient) -> None:
+    """A container that says nothing is asked again after 2, 4, 8 and then 16 minutes."""
+    rig = Rig(api, client)
+    rig.start("p-0")
+    await asyncio.sleep(1900)
+    assert [120, 360, 840, 1800] == [round(request.at, -1) for request in api.requests[1:]]
+    rig.log("p-0").write("at last")
+    await settle()
+    assert ["at last"] == rig.output.of("p-0")
+    await rig.mux.aclose()
+
+
+@scenario
+async def test_a_rotation_that_outran_us_is_told(api: FakeApi, client: KubeClient) -> None:
+    """Lines that are gone when the server comes back are a notice with their time span."""
+    rig = Rig(api, client)
+    rig.start("p-0")
+    log = rig.log("p-0")
+    log.write("a", at="2026-01-02T03:04:05.000000001Z")
+    log.write("b", at="2026-01-02T03:04:06.000000001Z")
+    await settle()
+    await api.server.stop()
+    log.write("lost", at="2026-01-02T03:04:07.000000001Z")
+    log.write("c", at="2026-01-02T03:04:08.000000001Z")
+    del log.rows[:3]
+    await api.server.start()
+    await asyncio.sleep(60)
+    assert ["a", "b", "c"] == rig.output.of("p-0")
+    [notice] = rig.notices
+    assert "p-0/pytorch" in notice
+    assert "between 2026-01-02T03:04:06.000000001Z and 2026-01-02T03:04:08.000000001Z" in notice
+    await rig.mux.aclose()
+
+
+@scenario
+async def test_all_instances_of_a_restarted_container_are_printed(
+    api: FakeApi, client: KubeClient
+) -> None:
+    """Two restarts in two seconds: three logs, each whole, and a word at each restart."""
+    rig = Rig(api, client)
+    rig.start("p-0")
+    rig.log("p-0").write("first 0", "first 1")
+    await settle()
+    rig.log("p-0").write("first 2")
+    second = rig.restart("p-0")
+    second.write("second 0", "second 1")
+    await settle()
+    third = rig.restart("p-0")
+    third.write("third 0")
+    rig.end("p-0")
+    assert await rig.mux.drain(60)
+    lines = rig.output.of("p-0")
+    for word, count in (("first", 3), ("second", 2), ("third", 1)):
+        assert [f"{word} {number}" for number in range(count)] == [
+            line for line in lines if line.startswith(word)
+        ]
+    assert 6 == len(lines)
+    assert 2 == len([notice for notice in rig.notices if "restart" in notice])
+    await rig.mux.aclose()
+
+
+@scenario
+async def test_an_instance_that_was_never_seen_running_is_read_as_previous(
+    api: FakeApi, client: KubeClient
+) -> None:
+    """The pod is first seen after its restart: the log of the crash before is printed too."""
+    rig = Rig(api, client)
+    rig.start("p-0", show=False)
+    rig.log("p-0").write("crash")
+    rig.restart("p-0").write("again")
+    await settle()
+    assert ["again", "crash"] == sorted(rig.output.of("p-0"))
+    await rig.mux.aclose()
+
+
+@scenario
+async def test_a_restart_that_the_watch_tells_late_mixes_no_logs(
+    api: FakeApi, client: KubeClient
+) -> None:
+    """The stream opened for the first instance was the second's: both logs come, each once."""
+    rig = Rig(api, client)
+    log = rig.log("p-0")
+    log.write("first 0", at="2026-01-02T03:04:05.000000001Z")
+    rig.start("p-0")
+    second = rig.restart("p-0", show=False)
+    second.write("second 0", at="2026-01-02T03:04:06.000000001Z")
+    await settle()
+    rig.show("p-0")
+    await asyncio.sleep(10)
+    second.write("second 1", at="2026-01-02T03:04:17.000000001Z")
+    rig.end("p-0")
+    assert await rig.mux.drain(60)
+    assert ["first 0", "second 0", "second 1"] == sorted(rig.output.of("p-0"))
+    await rig.mux.aclose()
+    assert ([], []) == (rig.mux.unread, rig.mux.incomplete)
+
+
+@scenario
+async def test_a_restart_between_two_streams_is_no_gap(api: FakeApi, client: KubeClient) -> None:
+    """The reopened stream is the next instance's, before the watch says so: nothing is lost."""
+    rig = Rig(api, client)
+    rig.start("p-0")
+    first = rig.log("p-0")
+    first.cuts.append(Cut(after=60))
+    first.write("first 0", at="2026-01-02T03:04:05.000000001Z")
+    first.write("first 1", at="2026-01-02T03:04:05.000000002Z")
+    second = rig.restart("p-0", show=False)
+    second.write("second 0", at="2026-01-02T03:04:06.000000001Z")
+    await asyncio.sleep(2)
+    rig.show("p-0")
+    rig.end("p-0")
+    assert await rig.mux.drain(60)
+    assert ["first 0", "first 1", "second 0"] == sorted(rig.output.of("p-0"))
+    assert [] == [notice for notice in rig.notices if "missing" in notice]
+    await rig.mux.aclose()
+
+
+@scenario
+async def test_a_pod_that_failed_before_it_was_seen_running_is_printed(
+    api: FakeApi, client: KubeClient
+) -> None:
+    """From Pending to Failed in one event: the log is read all the same."""
+    rig = Rig(api, client)
+    log = rig.log("p-0")
+    log.write("no such file")
+    log.end()
+    rig.start("p-0")
+    rig.end("p-0")
+    assert await rig.mux.drain(10)
+    assert ["no such file"] == rig.output.of("p-0")
+    assert [b"no such file"] == rig.mux.last_lines("p-0", "pytorch")
+    await rig.mux.aclose()
+
+
+@scenario
+async def test_a_pod_deleted_in_the_middle_of_a_line_keeps_what_it_said(
+    api: FakeApi, client: KubeClient
+) -> None:
+    """What came of the last line is printed, and the log is named as incomplete."""
+    rig = Rig(api, client)
+    rig.start("p-0")
+    rig.log("p-0").write("whole")
+    await settle()
+    rig.log("p-0").write_raw(b"hal")
+    await settle()
+    rig.delete("p-0")
+    await api.server.drop()
+    assert await rig.mux.drain(60)
+    assert ["whole", "hal"] == rig.output.of("p-0")
+    assert ["p-0/pytorch: gone before its end was read"] == rig.mux.incomplete
+    await rig.mux.aclose()
+
+
+@scenario
+async def test_a_pod_that_vanished_unread_is_named(api: FakeApi, client: KubeClient) -> None:
+    """A log nobody could read before the pod was deleted is told, not passed over."""
+    api.fail(verb="log", status=503, times=100)
+    rig = Rig(api, client)
+    rig.start("p-0")
+    await asyncio.sleep(5)
+    rig.delete("p-0")
+    assert await rig.mux.drain(60)
+    assert ["p-0/pytorch: gone before it was read"] == rig.mux.unread
+    await rig.mux.aclose()
+
+
+@scenario
+async def test_a_container_still_being_created_is_asked_again(
+    api: FakeApi, client: KubeClient
+) -> None:
+    """400 ContainerCreating is no failure: the log comes when there is one."""
+    rig = Rig(api, client)
+    api.fail(verb="log", status=400, times=3)
+    rig.start("p-0")
+    rig.log("p-0").write("here")
+    await asyncio.sleep(30)
+    assert ["here"] == rig.output.of("p-0")
+    await rig.mux.aclose()
+
+
+@scenario
+async def test_one_failing_log_touches_no_other(api: FakeApi, client: KubeClient) -> None:
+    """One pod's node answers nothing but 500; the others' lines come as if it were not there."""
+    rig = Rig(api, client)
+    api.fail(verb="log", path="/p-0/", status=500, times=10_000)
+    for number in range(5):
+        rig.start(f"p-{number}")
+        rig.log(f"p-{number}").write("hello")
+    await settle()
+    assert [f"p-{number} hello" for number in range(1, 5)] == sorted(rig.output.lines())
+    await rig.mux.aclose()
+
+
+@scenario
+async def test_retry_after_is_honoured(api: FakeApi, client: KubeClient) -> None:
+    """A server that asks for seven seconds of peace gets them."""
+    rig = Rig(api, client)
+    api.fail(verb="log", status=429, retry_after=7, times=1)
+    rig.start("p-0")
+    await asyncio.sleep(30)
+    first, second = [request.at for request in api.requests][:2]
+    assert second - first >= 7
+    await rig.mux.aclose()
+
+
+@scenario
+async def test_a_limit_of_streams_gives_every_log_its_turn(
+    api: FakeApi, client: KubeClient
+) -> None:
+    """Two streams for ten containers: all lines of all come, over never more than two at once."""
+    rig = Rig(api, client, LogOptions(max_log_streams=2))
+    pods = [f"p-{number}" for number in range(10)]
+    for pod in pods:
+        rig.start(pod)
+    for number in range(240):
+        for pod in pods:
+            rig.log(pod).write(f"line {number}")
+        await asyncio.sleep(1)
+        assert sum(rig.log(pod).followers for pod in pods) <= 2
+    assert all(rig.output.of(pod) for pod in pods)
+    for pod in pods:
+        rig.end(pod)
+    assert await rig.mux.drain(600)
+    assert {pod: numbered(240) for pod in pods} == {pod: rig.output.of(pod) for pod in pods}
+    await rig.mux.aclose()
+
+
+@scenario
+async def test_helper_containers_are_left_out(api: FakeApi, client: KubeClient) -> None:
+    """Init containers of the job are printed, those that operators and meshes add are not."""
+    rig = Rig(api, client)
+    containers = ("pytorch", "istio-proxy")
+    init = ("fetch-data", "init-pytorch", "kubectl-delivery")
+    for name in (*containers, *init):
+        rig.log("p-0", name).write(name)
+    for name in init:
+        rig.log("p-0", name).end()
+    rig.start("p-0", *containers, init=init)
+    await settle()
+    assert ["fetch-data", "pytorch"] == sorted(rig.output.of("p-0"))
+    await rig.mux.aclose()
+
+
+@scenario
+async def test_without_follow_what_is_there_is_printed_once(
+    api: FakeApi, client: KubeClient
+) -> None:
+    """A dump ends although the containers go on."""
+    rig = Rig(api, client, LogOptions(follow=False))
+    rig.start("p-0")
+    rig.log("p-0").write(*numbered(5))
+    rig.mux.forget("nobody")
+    await settle()
+    assert await rig.mux.drain(10)
+    assert numbered(5) == rig.output.of("p-0")
+    await rig.mux.aclose()
+
+
+@scenario
+async def test_drain_does_not_wait_for_a_container_that_goes_on_silently(
+    api: FakeApi, client: KubeClient
+) -> None:
+    """A parameter server that nobody stops holds nothing up; its log is not called incomplete."""
+    rig = Rig(api, client)
+    rig.start("ps-0")
+    rig.log("ps-0").write("serving")
+    await settle()
+    before = asyncio.get_running_loop().time()
+    assert await rig.mux.drain(600)
+    assert asyncio.get_running_loop().time() - before < 10
+    await rig.mux.aclose()
+    assert [] == rig.mux.incomplete
+
+
+@scenario
+async def test_a_log_that_does_not_end_is_named_when_time_is_up(
+    api: FakeApi, client: KubeClient
+) -> None:
+    """Drain says that it was not done, and the summary can say of what."""
+    rig = Rig(api, client)
+    rig.start("p-0")
+    api.fail(verb="log", status=500, times=10_000)
+    await api.server.drop()
+    await asyncio.sleep(5)
+    rig.end("p-0")
+    assert not await rig.mux.drain(20)
+    await rig.mux.aclose()
+    assert ["p-0/pytorch: stopped before its end"] == rig.mux.incomplete
+
+
+@scenario
+async def test_lines_of_ten_megabytes_pass_whole(api: FakeApi, client: KubeClient) -> None:
+    """A very long line hangs nothing and is not split."""
+    rig = Rig(api, client)
+    rig.start("p-0")
+    long = "x" * 10_000_000
+    rig.log("p-0").write("before", long, "after")
+    rig.end("p-0")
+    assert await rig.mux.drain(60)
+    assert ["before", long, "after"] == rig.output.of("p-0")
+    await rig.mux.aclose()
+
+
+@scenario
+async def test_lines_too_long_for_memory_are_printed_in_pieces(
+    api: FakeApi, client: KubeClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Progress bars that only ever return the carriage are shown as they grow, not kept."""
+    monkeypatch.setattr("dlf.logs.desk.LONG_LINE", 1000)
+    monkeypatch.setattr("dlf.logs.desk.LONG_LINES", 5000)
+    rig = Rig(api, client)
+    bar = "".join(f"{number:06d} of it\r" for number in range(20_000))
+    pods = [f"p-{number}" for number in range(10)]
+    for pod in pods:
+        rig.start(pod)
+        rig.log(pod).write_raw(bar.encode())
+    await settle()
+    assert all(len("".join(rig.output.of(pod))) > len(bar) - 70_000 for pod in pods)
+    for pod in pods:
+        rig.end(pod)
+    assert await rig.mux.drain(60)
+    assert dict.fromkeys(pods, bar) == {pod: "".join(rig.output.of(pod)) for pod in pods}
+    await rig.mux.aclose()
