@@ -1,5 +1,7 @@
 """The jobs whose manifests are kept as golden files: every framework and kind, several tasks."""
 
+import functools
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -8,7 +10,7 @@ import yaml
 
 from dlf.frameworks import BY_NAME
 from dlf.manifest.kinds import MPIJOB_V2BETA1, VOLCANO_JOB, Kind
-from dlf.manifest.manifest import Manifest
+from dlf.manifest.manifest import Manifest, to_json
 from dlf.task.load import load, split
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -90,9 +92,10 @@ def golden_file(name: str, kind: Kind) -> Path:
     return GOLDEN / f"{name}{tail}.yaml"
 
 
+@functools.cache
 def golden_manifests(name: str, kind: Kind) -> dict[str, dict[str, Any]]:
     """The manifests of a golden file, by their cases."""
-    documents = yaml.safe_load_all(golden_file(name, kind).read_text())
+    documents = yaml.load_all(golden_file(name, kind).read_bytes(), Loader=yaml.CSafeLoader)
     return dict(zip(CASES, documents, strict=True))
 
 
@@ -105,6 +108,12 @@ def pod_templates(manifest: Mapping[str, Any]) -> Iterator[tuple[str, int, dict[
         if key.endswith("ReplicaSpecs"):
             for role, replica in spec[key].items():
                 yield role, replica["replicas"], replica["template"]
+
+
+def as_json(manifest: Manifest) -> dict[str, Any]:
+    """The object that the API server is sent."""
+    built: dict[str, Any] = json.loads(to_json(manifest))
+    return built
 
 
 def render(

@@ -44,23 +44,22 @@ def invalid(value: Any, schema: Mapping[str, Any], path: str = "") -> Iterator[s
         return
     if "enum" in schema and value not in schema["enum"]:
         yield f"{path}: {value!r} is none of {schema['enum']}"
-    match value:
-        case dict():
-            yield from _invalid_object(value, schema, path)
-        case list():
-            yield from _outside(len(value), schema, "minItems", "maxItems", path)
-            for index, item in enumerate(value):
-                yield from invalid(item, schema.get("items", {}), f"{path}[{index}]")
-            yield from _repeated_keys(value, schema, path)
-        case str():
-            yield from _outside(len(value), schema, "minLength", "maxLength", path)
-            if not re.search(schema.get("pattern", ""), value):
-                yield f"{path}: {value!r} is not like {schema['pattern']}"
-        case int() if not isinstance(value, bool):
-            yield from _outside(value, schema, "minimum", "maximum", path)
-            bound = _BOUNDS.get(schema.get("format", ""), 2**63)
-            if not -bound <= value < bound:
-                yield f"{path}: {value} is no {schema['format']}"
+    if isinstance(value, dict):
+        yield from _invalid_object(value, schema, path)
+    elif isinstance(value, list):
+        yield from _outside(len(value), schema, "minItems", "maxItems", path)
+        for index, item in enumerate(value):
+            yield from invalid(item, schema.get("items", {}), f"{path}[{index}]")
+        yield from _repeated_keys(value, schema, path)
+    elif isinstance(value, str):
+        yield from _outside(len(value), schema, "minLength", "maxLength", path)
+        if not re.search(schema.get("pattern", ""), value):
+            yield f"{path}: {value!r} is not like {schema['pattern']}"
+    elif isinstance(value, int) and not isinstance(value, bool):
+        yield from _outside(value, schema, "minimum", "maximum", path)
+        bound = _BOUNDS.get(schema.get("format", ""), 2**63)
+        if not -bound <= value < bound:
+            yield f"{path}: {value} is no {schema['format']}"
 
 
 def _has_type(value: Any, schema: Mapping[str, Any]) -> bool:

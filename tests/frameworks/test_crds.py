@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 import yaml
+from frameworks.cases import RENDERINGS, golden_manifests, rendering_id
+from frameworks.structural import invalid, pruned
 
 from dlf.frameworks import BY_NAME
 from dlf.manifest.kinds import MPIJOB_V2BETA1, Kind
-from frameworks.cases import RENDERINGS, golden_manifests, rendering_id
-from frameworks.structural import invalid, pruned
 
 CRDS = next(iter(Path(__file__).parents[3].glob("*/contracts/crds")), None)
 

@@ -3,7 +3,6 @@
 from typing import Any
 
 import pytest
-
 from frameworks.structural import invalid, pruned
 
 SCHEMA: dict[str, Any] = {

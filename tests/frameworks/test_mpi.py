@@ -1,0 +1,79 @@
+"""MPIJobs: mpirun, its slots, who gets the cards and what is tried again."""
+
+import pytest
+from frameworks.cases import RENDERINGS, pod_templates, rendering_id
+from frameworks.pods import manifest
+
+from dlf.manifest.kinds import MPIJOB, MPIJOB_V2BETA1, Kind
+
+MPI = [(name, kind) for name, kind in RENDERINGS if kind.name == "MPIJob"]
+
+
+@pytest.mark.parametrize(("name", "kind"), MPI, ids=rendering_id)
+def test_mpi_launcher_runs_a_rank_on_each_slot(name: str, kind: Kind) -> None:
+    """np is workers times slots; the command is one word of bash on every rank."""
+    argv = ["--num_worker", "4", "--slots_per_worker", "8", "--command", "python3 'a b.py' $X"]
+    rendered = manifest(name, kind, [*argv, "--env", "A=1"])
+    templates = {role: template for role, _, template in pod_templates(rendered)}
+    launcher = templates["Launcher"]["spec"]["containers"][0]["command"]
+    flags = "--allow-run-as-root -bind-to none -map-by slot -x LD_LIBRARY_PATH -x PATH -x A"
+    assert [
+        *("mpirun", "-np", "32", *flags.split(), "-mca", "pml", "ob1", "-mca", "btl", "^openib"),
+        *("bash", "-c", "python3 'a b.py' $X"),
+    ] == launcher
+    worker = templates["Worker"]["spec"]["containers"][0]["command"]
+    assert (["/usr/sbin/sshd", "-De"] if kind == MPIJOB_V2BETA1 else ["sleep", "365d"]) == worker
+    assert 8 == rendered["spec"]["slotsPerWorker"]
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["mpirun -np 2 a", " mpiexec a", "horovodrun -np 2 a", "/usr/bin/mpirun a", "mpirun\na"],
+)
+def test_mpi_command_that_starts_ranks_itself_is_left_alone(command: str) -> None:
+    """It would start mpirun inside of mpirun."""
+    rendered = manifest("mpi", MPIJOB, ["--command", command])
+    launcher = next(t for role, _, t in pod_templates(rendered) if role == "Launcher")
+    assert ["bash", "-c", command] == launcher["spec"]["containers"][0]["command"]
+
+
+@pytest.mark.parametrize("command", ["mpirunner a", "python3 mpirun.py", "echo mpirun"])
+def test_mpi_command_that_only_looks_like_it_is_run_by_mpirun(command: str) -> None:
+    """The first word decides."""
+    rendered = manifest("mpi", MPIJOB, ["--command", command])
+    launcher = next(t for role, _, t in pod_templates(rendered) if role == "Launcher")
+    assert "mpirun" == launcher["spec"]["containers"][0]["command"][0]
+
+
+@pytest.mark.parametrize(("name", "kind"), MPI, ids=rendering_id)
+def test_mpi_cards_are_the_workers_alone(name: str, kind: Kind) -> None:
+    """The launcher trains nothing."""
+    env = {
+        "KFJ_TASK_RESOURCE_GPU": "2(V100)",
+        "KFJ_TASK_RESOURCE_RDMA": "1",
+        "RDMA_RESOURCE_NAME": "rdma/hca",
+    }
+    specs = {role: t["spec"] for role, _, t in pod_templates(manifest(name, kind, env=env))}
+    launcher, worker = (specs[role]["containers"][0] for role in ("Launcher", "Worker"))
+    assert {"resources", "securityContext"}.isdisjoint(launcher)
+    assert "gpu-type" not in specs["Launcher"]["nodeSelector"]
+    assert {"nvidia.com/gpu": "2", "rdma/hca": "1"} == worker["resources"]["limits"]
+    assert "V100" == specs["Worker"]["nodeSelector"]["gpu-type"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "retries", "expected"),
+    [
+        (MPIJOB, "0", (3, "Never")),
+        (MPIJOB, "2", (3, "OnFailure")),
+        (MPIJOB_V2BETA1, "0", (0, "Never")),
+        (MPIJOB_V2BETA1, "2", (2, "Never")),
+    ],
+    ids=rendering_id,
+)
+def test_mpi_retries_the_launcher(kind: Kind, retries: str, expected: tuple[int, str]) -> None:
+    """In place in v1; in v2beta1 by the batch Job, which counts retries and not restarts."""
+    spec = manifest("mpi", kind, ["--max_retry", retries])["spec"]
+    roles = spec["mpiReplicaSpecs"]
+    assert expected == (spec["runPolicy"]["backoffLimit"], roles["Launcher"]["restartPolicy"])
+    assert "Never" == roles["Worker"]["restartPolicy"]
