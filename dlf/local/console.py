@@ -4,8 +4,8 @@ import asyncio
 import os
 import time
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import suppress
+from collections.abc import AsyncGenerator, Callable, Mapping
+from contextlib import aclosing, suppress
 from datetime import UTC, datetime
 
 import msgspec
@@ -26,7 +26,8 @@ KEPT_LINES = 20
 
 _SHOWN = 512  # bytes of a line in a report
 _FLUSH = 3.0  # seconds
-_LONGEST_LINE = 16 << 20  # bytes; what is longer is printed in pieces
+LONGEST_LINE = 16 << 20
+"""Bytes from which an unterminated line is printed in pieces."""
 
 
 def options(logs: Logs, env: Mapping[str, str], stdout: int, ranks: int) -> LogOptions:
@@ -57,7 +58,9 @@ class Console:
         self._say = say
         self._writer = Writer(stdout, self._output_closed)
 
-    async def copy(self, target: Target, output: AsyncIterator[bytes], last: deque[bytes]) -> None:
+    async def copy(
+        self, target: Target, output: AsyncGenerator[bytes, None], last: deque[bytes]
+    ) -> None:
         """Print all of a container's output; a last line without newline gets one.
 
         Args:
@@ -70,11 +73,12 @@ class Console:
         """
         printer = Printer(target, self._options, self._files, self._collapser)
         lines = LineBuffer()
-        async for chunk in output:
-            block = lines.feed(chunk)
-            if lines.size > _LONGEST_LINE:
-                block += lines.take() + b"\n"
-            await self._print(printer, block, last)
+        async with aclosing(output):
+            async for chunk in output:
+                block = lines.feed(chunk)
+                if lines.size > LONGEST_LINE:
+                    block += lines.take() + b"\n"
+                await self._print(printer, block, last)
         rest = lines.take()
         await self._print(printer, rest + b"\n" if rest else b"", last)
 

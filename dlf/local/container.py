@@ -3,7 +3,7 @@
 import asyncio
 import os
 import signal
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, Mapping
 from contextlib import suppress
 from typing import Self
 
@@ -24,7 +24,8 @@ class Container:
         self._output = output
         self._mark = mark
         self._guard = guard
-        self._ended = asyncio.Event()
+        self._over = False
+        self._wake = asyncio.Event()
         guard.started(process.pid)
 
     @classmethod
@@ -70,14 +71,15 @@ class Container:
         """After the end: kill what else runs in it, as when a container's first process ends."""
         await asyncio.to_thread(keeper.kill, self._mark, {self._process.pid})
         self._guard.ended(self._process.pid)
-        self._ended.set()
+        self._over = True
+        self._wake.set()
 
     def terminate(self) -> None:
         """Ask the process, and its group, to end."""
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(self._process.pid, signal.SIGTERM)
 
-    async def output(self) -> AsyncIterator[bytes]:
+    async def output(self) -> AsyncGenerator[bytes, None]:
         """What the container prints, stdout and stderr in the order in which it was written.
 
         Reads no faster than the caller takes it. Ends when the container has ended and all it
@@ -85,7 +87,7 @@ class Container:
         """
         try:
             while True:
-                over = self._ended.is_set()
+                over = self._over
                 try:
                     chunk = os.read(self._output, _CHUNK)
                 except BlockingIOError:
@@ -102,13 +104,12 @@ class Container:
 
     async def _readable(self) -> None:
         """Wait for output, its end, or the container's end."""
+        if self._over:
+            return
         loop = asyncio.get_running_loop()
-        readable = asyncio.Event()
-        loop.add_reader(self._output, readable.set)
-        waits = {loop.create_task(readable.wait()), loop.create_task(self._ended.wait())}
+        self._wake.clear()
+        loop.add_reader(self._output, self._wake.set)
         try:
-            await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+            await self._wake.wait()
         finally:
             loop.remove_reader(self._output)
-            for task in waits:
-                task.cancel()

@@ -1,5 +1,6 @@
 """From the rendered resource to processes: what the job's operator would create, on one machine."""
 
+import re
 from collections.abc import Callable
 
 import msgspec
@@ -164,4 +165,5 @@ def _given(template: PodTemplate) -> dict[str, str]:
 
 def _cards(template: PodTemplate) -> int:
     """GPU_NUM, which every training container is told, is what the task asks for."""
-    return int(_given(template).get("GPU_NUM", "0"))
+    number = _given(template).get("GPU_NUM", "")
+    return int(number) if re.fullmatch("-1|[0-9]{1,4}", number) else 0

@@ -1,0 +1,66 @@
+"""The printing of a container's output."""
+
+import asyncio
+from collections import deque
+from collections.abc import AsyncGenerator
+from pathlib import Path
+
+import pytest
+
+from dlf.local.console import LONGEST_LINE, Console
+from dlf.logs.options import LogOptions
+from dlf.logs.target import Target
+
+TARGET = Target(pod="p", container="c", instance="0")
+
+
+async def chunks(*parts: bytes) -> AsyncGenerator[bytes, None]:
+    for part in parts:
+        yield part
+
+
+def copy(output: Path, *parts: bytes) -> deque[bytes]:
+    """Print the parts; return the last lines."""
+    last: deque[bytes] = deque(maxlen=20)
+    said: list[str] = []
+
+    async def scenario() -> None:
+        with output.open("wb") as file:
+            console = Console(file.fileno(), LogOptions(), said.append)
+            await console.copy(TARGET, chunks(*parts), last)
+            await console.finish()
+            console.close()
+
+    asyncio.run(scenario())
+    assert [] == said
+    return last
+
+
+@pytest.mark.parametrize(
+    ("parts", "printed"),
+    [
+        pytest.param([b"a\nb\n"], b"p a\np b\n", id="lines"),
+        pytest.param([b"a", b"b", b"\nc\n"], b"p ab\np c\n", id="a line in pieces"),
+        pytest.param([b"a\nb"], b"p a\np b\n", id="no newline at the end"),
+        pytest.param([b"\n\n"], b"p \np \n", id="empty lines"),
+        pytest.param([], b"", id="nothing"),
+        pytest.param([b"2026-01-02T03:04:05Z x\n"], b"p 2026-01-02T03:04:05Z x\n", id="own time"),
+    ],
+)
+def test_copy_prints_lines_whole(tmp_path: Path, parts: list[bytes], printed: bytes) -> None:
+    """However the output was cut into chunks, and whatever is in the lines."""
+    copy(tmp_path / "out", *parts)
+    assert printed == (tmp_path / "out").read_bytes()
+
+
+def test_copy_prints_an_endless_line_in_pieces(tmp_path: Path) -> None:
+    """Memory is bounded: a line without end is not waited for."""
+    copy(tmp_path / "out", b"x" * LONGEST_LINE, b"y", b"z")
+    assert b"p " + b"x" * LONGEST_LINE + b"y\np z\n" == (tmp_path / "out").read_bytes()
+
+
+def test_copy_keeps_the_last_lines(tmp_path: Path) -> None:
+    """Twenty, over chunks, each of them cut."""
+    last = copy(tmp_path / "out", b"".join(b"%d\n" % n for n in range(30)), b"y" * 1000)
+    assert [b"%d" % n for n in range(11, 30)] == list(last)[:-1]
+    assert b"y" * 512 == last[-1]
