@@ -42,6 +42,7 @@ class Attempt:
         say: told what the user should know.
 
     Attributes:
+        succeeded: what the operator would say of the job; None before it can.
         ends: of the pods that ended by themselves, in the order of time.
         last: the last lines of each pod, by name.
         stopped: pods that still ran when it was over, and were stopped.
@@ -56,6 +57,7 @@ class Attempt:
         console: Console,
         say: Callable[[str], None],
     ) -> None:
+        self.succeeded: bool | None = None
         self.ends: list[End] = []
         self.last: dict[str, deque[bytes]] = {
             process.pod: deque(maxlen=KEPT_LINES) for process in plan.processes
@@ -73,8 +75,8 @@ class Attempt:
         self._news: asyncio.Queue[Exception | None] = asyncio.Queue()
         self._copies: list[asyncio.Task[None]] = []
 
-    async def run(self) -> bool:
-        """Run the job; return whether it succeeded.
+    async def run(self) -> None:
+        """Run the job until it has succeeded or failed.
 
         Whatever ends it, all its processes have ended when this returns or raises. Their output
         was printed; only when this is cancelled, a reader that does not read is not waited for.
@@ -85,8 +87,8 @@ class Attempt:
         """
         pods = [asyncio.create_task(self._pod(process)) for process in self._plan.processes]
         try:
-            succeeded = await self._decision()
-            if succeeded:
+            self.succeeded = await self._decision()
+            if self.succeeded:
                 await asyncio.wait(pods, timeout=DRAIN)
             await self._stop(pods)
             await asyncio.wait(pods)
@@ -96,7 +98,6 @@ class Attempt:
             for task in (*pods, *self._copies):
                 task.cancel()
             raise
-        return succeeded
 
     async def _decision(self) -> bool:
         while True:

@@ -2,7 +2,8 @@
 
 A fork of dlf, the keeper, waits for the end of a pipe whose other end only dlf holds. When dlf is
 gone, or asks for it by closing the pipe, the keeper kills every process of the job and ends: the
-way of a crash is the way of every day.
+way of a crash is the way of every day. A pod that is just being started holds the pipe, too, up to
+its exec, so it is not missed.
 
 A process belongs to the job when its environment holds the job's mark, when it is in a session
 that dlf started for a pod, or when it is a child of one that belongs. That finds what left its

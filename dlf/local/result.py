@@ -6,40 +6,36 @@ from dlf.job.report import describe
 from dlf.local.attempt import Attempt
 
 
-def conclude(name: str, attempt: Attempt, *, succeeded: bool, strict: bool) -> Outcome:
-    """The outcome of a job that ended by its operator's rules.
+def conclude(name: str, attempt: Attempt, *, strict: bool) -> Outcome:
+    """The outcome of a job: what the operator would say, or that its time was over before.
 
     Args:
         name: kind and name of the job.
         attempt: the last one.
-        succeeded: what the rules say.
         strict: a pod that failed in a job that succeeded makes the exit code 1.
     """
     failures = _failures(attempt)
-    if not succeeded:
+    still = ", ".join(attempt.stopped)
+    if attempt.succeeded is None:
+        return Outcome(
+            code=ExitCode.TIMEOUT,
+            job=name,
+            phase="did not end within --timeout",
+            reason=f"still running: {still}" if still else "",
+            failures=failures,
+        )
+    if not attempt.succeeded:
         return Outcome(code=ExitCode.FAILED, job=name, phase="failed", failures=failures)
     warnings = [f"although the job succeeded, {describe(each)}" for each in failures]
-    if attempt.stopped:
-        still = ", ".join(attempt.stopped)
+    if still:
         warnings.append(f"still running when the job had ended, and stopped: {still}")
+    failed = strict and bool(failures)
     return Outcome(
-        code=ExitCode.FAILED if strict and failures else ExitCode.SUCCEEDED,
+        code=ExitCode.FAILED if failed else ExitCode.SUCCEEDED,
         job=name,
-        phase="succeeded, but not all its pods" if strict and failures else "succeeded",
-        failures=failures if strict else (),
+        phase="succeeded, but not all its pods" if failed else "succeeded",
+        failures=failures if failed else (),
         warnings=tuple(warnings),
-    )
-
-
-def timed_out(name: str, attempt: Attempt) -> Outcome:
-    """The outcome of a job that was stopped at its time limit."""
-    still = ", ".join(attempt.stopped)
-    return Outcome(
-        code=ExitCode.TIMEOUT,
-        job=name,
-        phase="did not end within --timeout",
-        reason=f"still running: {still}" if still else "",
-        failures=_failures(attempt),
     )
 
 

@@ -3,6 +3,7 @@
 import asyncio
 import secrets
 import shutil
+import signal
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
@@ -15,7 +16,7 @@ from dlf.local.console import Console, options
 from dlf.local.keeper import Keeper
 from dlf.local.plan import Plan, plan
 from dlf.local.ports import free_ports
-from dlf.local.result import conclude, timed_out
+from dlf.local.result import conclude
 from dlf.manifest.manifest import Manifest
 from dlf.task.options import Logs
 
@@ -67,6 +68,9 @@ async def run(
     job = plan(manifest, lead=lead, allocate=partial(next, ports), scratch=scratch)
     environments = _environments(job, env, mark, say)
     _check_programs(job, environments)
+    signal.signal(
+        signal.SIGCHLD, signal.SIG_DFL
+    )  # if it was inherited ignored, exit codes are lost
     guard = Keeper(mark, scratch)
     try:
         _write(job.files, scratch)
@@ -99,19 +103,19 @@ async def _follow(
     attempt = start()
     try:
         async with asyncio.timeout(timeout or None):
-            succeeded = await attempt.run()
+            await attempt.run()
             for number in range(2, job.rules.attempts + 1):
-                if succeeded:
+                if attempt.succeeded:
                     break
                 say(f"{name} starts anew: attempt {number} of {job.rules.attempts}")
                 attempt = start()
-                succeeded = await attempt.run()
+                await attempt.run()
             await console.finish()
     except TimeoutError:
-        return timed_out(name, attempt)
+        pass  # the outcome says it, unless it was known before
     finally:
         repeats.cancel()
-    return conclude(name, attempt, succeeded=succeeded, strict=strict)
+    return conclude(name, attempt, strict=strict)
 
 
 def _write(files: Mapping[str, str], directory: str) -> None:

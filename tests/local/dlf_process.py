@@ -14,13 +14,13 @@ class Dlf:
 
     def __init__(self, command: list[str], directory: Path) -> None:
         self.directory = directory
-        self._command = command
+        self.command = command
         self._mark = f"dlf-test-{uuid.uuid4()}"
 
     def start(self, *words: str, **env: str) -> "subprocess.Popen[bytes]":
         given = {"PATH": os.environ["PATH"], "HOME": "/nonexistent", "MARK": self._mark, **env}
         return subprocess.Popen(
-            [*self._command, *words],
+            [*self.command, *words],
             cwd=self.directory,
             env=given,
             stdin=subprocess.DEVNULL,

@@ -25,7 +25,9 @@ class Here:
         self.said: list[str] = []
         self.output = directory / "stdout"
 
-    def run(self, manifest: Manifest, *, strict: bool = False, lead: str = "") -> Outcome:
+    def run(
+        self, manifest: Manifest, *, strict: bool = False, lead: str = "", timeout: float = 0.0
+    ) -> Outcome:
         with self.output.open("wb") as file:
             return asyncio.run(
                 run(
@@ -33,7 +35,7 @@ class Here:
                     env=dict(os.environ),
                     working_dir=str(self.output.parent),
                     logs=Logs(),
-                    timeout=0.0,
+                    timeout=timeout,
                     lead=lead,
                     strict=strict,
                     say=self.said.append,
@@ -78,6 +80,13 @@ def test_run_reports_pods_that_fail_after_success(
     (warning,) = outcome.warnings
     assert warning.startswith("although the job succeeded, pod pytorchjob-1f2e-worker-0 (")
     assert warning.endswith("rank 1): exit code 3")
+
+
+def test_run_has_succeeded_even_when_time_is_over_after_that(here: Here) -> None:
+    """The time limit is for the job, not for the workers that outlive it."""
+    manifest = rendered("pytorch", num_worker=2, command="[ $RANK = 0 ] || sleep 1000")
+    outcome = here.run(manifest, timeout=2.0)
+    assert (ExitCode.SUCCEEDED, 1) == (outcome.code, len(outcome.warnings))
 
 
 def test_run_ends_with_the_lead(here: Here, monkeypatch: pytest.MonkeyPatch) -> None:

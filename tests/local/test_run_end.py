@@ -3,6 +3,7 @@
 import os
 import selectors
 import signal
+import sys
 from pathlib import Path
 
 import pytest
@@ -114,6 +115,15 @@ def test_run_killed_leaves_no_pod_without_its_environment(dlf: Dlf) -> None:
         selector.register(pod, selectors.EVENT_READ)  # readable when it has ended
         assert selector.select(timeout=PATIENCE)
     os.close(pod)
+
+
+def test_run_learns_exit_codes_where_sigchld_was_ignored(dlf: Dlf) -> None:
+    """A parent may leave SIGCHLD ignored, and then the kernel keeps no exit codes."""
+    ignore = "import os, signal, sys; signal.signal(signal.SIGCHLD, signal.SIG_IGN)"
+    start = [sys.executable, "-c", f"{ignore}; os.execvp(sys.argv[1], sys.argv[1:])"]
+    dlf.command = [*start, *dlf.command]
+    done = dlf.run(*LOCAL, "--num_worker", "1", "--command", "exit 7")
+    assert (1, True) == (done.returncode, b"exit code 7" in done.stderr), done.stderr.decode()
 
 
 def test_run_removes_its_files(dlf: Dlf) -> None:
