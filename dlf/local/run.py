@@ -68,9 +68,8 @@ async def run(
     job = plan(manifest, lead=lead, allocate=partial(next, ports), scratch=scratch)
     environments = _environments(job, env, mark, say)
     _check_programs(job, environments)
-    signal.signal(
-        signal.SIGCHLD, signal.SIG_DFL
-    )  # if it was inherited ignored, exit codes are lost
+    # A parent may leave it ignored, and then the kernel keeps no exit codes.
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     guard = Keeper(mark, scratch)
     try:
         _write(job.files, scratch)
