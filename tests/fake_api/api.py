@@ -26,7 +26,8 @@ class FakeApi:
         tokens: the bearer tokens that are accepted; empty when nobody has to say who they are.
         denied: (verb, resource) pairs that are forbidden: ("create", "tfjobs.kubeflow.org").
         resources: what is served; take entries away to be an older or emptier cluster.
-        bookmark_seconds: between two bookmarks of a quiet watch.
+        bookmark_seconds: between two bookmarks of a quiet watch. A real server sends one a minute;
+            that many make a day on the virtual clock long.
         split: how the body of a log or watch is cut into HTTP chunks.
         server: the sockets; `server.stop()` and `server.start()` are a server that is away.
     """
@@ -39,7 +40,7 @@ class FakeApi:
         self.tokens: set[str] = set()
         self.denied: set[tuple[str, str]] = set()
         self.resources = {key: dict(value) for key, value in RESOURCES.items()}
-        self.bookmark_seconds = 60.0
+        self.bookmark_seconds = 240.0
         self.split: streams.Split = lambda content: [content]
         self.server = HttpServer(self._handle, tls)
         self._objects = Objects(self.store)

@@ -103,7 +103,7 @@ async def test_follow_asks_for_what_the_selectors_mean(api: FakeApi, client: Kub
 async def test_follow_watches_with_bookmarks_and_random_timeouts(
     api: FakeApi, client: KubeClient
 ) -> None:
-    """A watch says how long it wants to live, and goes on from its last bookmark."""
+    """A watch asks for bookmarks and says how long it wants to live; then comes the next one."""
     async with following(client):
         await asyncio.sleep(3600.0)
     watches = [request for request in api.requests if "watch" in request.query]
@@ -114,6 +114,20 @@ async def test_follow_watches_with_bookmarks_and_random_timeouts(
     gaps = [b.at - a.at for a, b in pairwise(watches)]
     assert [float(life) for life in lives[:-1]] == pytest.approx(gaps)
     assert 1 == asked(api).count("list")
+
+
+@scenario
+async def test_follow_goes_on_from_the_last_bookmark(api: FakeApi, client: KubeClient) -> None:
+    """What happened elsewhere meanwhile need not be looked through, and may be forgotten."""
+    async with following(client) as seen:
+        await asyncio.sleep(1.0)
+        api.store.create(api.collection("configmaps", "ml"), pod("elsewhere"))
+        api.send_bookmark()
+        api.store.oldest = api.store.version
+        api.end_watches()
+        await asyncio.sleep(1.0)
+        assert ["[]"] == seen.steps
+    assert ["list", "watch 1000", "watch 1001"] == asked(api)
 
 
 @scenario
