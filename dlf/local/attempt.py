@@ -1,6 +1,7 @@
 """One start of the whole job: all its processes, until its operator would call it over."""
 
 import asyncio
+import signal
 from collections import deque
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
@@ -114,7 +115,7 @@ class Attempt:
         self._stopping = True
         self.stopped = list(self._running)
         for container in self._running.values():
-            container.terminate()
+            container.send_signal(signal.SIGTERM)
         await asyncio.wait(pods, timeout=GRACE)
         while self._running:
             await asyncio.to_thread(self._guard.kill)
@@ -134,6 +135,8 @@ class Attempt:
         environment = self._environments[process.pod]
         container = await Container.start(process, environment, self._directory, self._guard)
         self._running[process.pod] = container
+        if self._stopping:  # it was being started when the others were stopped
+            container.send_signal(signal.SIGKILL)
         target = Target(
             pod=process.pod,
             container=process.container,

@@ -74,10 +74,10 @@ class Container:
         self._over = True
         self._wake.set()
 
-    def terminate(self) -> None:
-        """Ask the process, and its group, to end."""
+    def send_signal(self, number: signal.Signals) -> None:
+        """Signal the process and its group."""
         with suppress(ProcessLookupError, PermissionError):
-            os.killpg(self._process.pid, signal.SIGTERM)
+            os.killpg(self._process.pid, number)
 
     async def output(self) -> AsyncGenerator[bytes, None]:
         """What the container prints, stdout and stderr in the order in which it was written.

@@ -3,6 +3,8 @@
 import itertools
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from dlf.local.network import Network
 
@@ -59,6 +61,12 @@ def test_network_leaves_other_addresses_alone() -> None:
     """A rendezvous that the user put elsewhere stays there, with its port."""
     given = {"MASTER_ADDR": "10.0.0.7", "MASTER_PORT": "29500", "NCCL_SOCKET_IFNAME": "ib0"}
     assert given == network().localize(given)
+
+
+@given(st.dictionaries(st.text(), st.text().filter(lambda text: "job-1-" not in text)))
+def test_network_changes_nothing_that_names_no_pod(env: dict[str, str]) -> None:
+    """Any variables, with any text."""
+    assert env == network().localize(env)
 
 
 def test_network_of_one_machine_is_the_loopback_interface() -> None:
