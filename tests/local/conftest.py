@@ -12,6 +12,6 @@ from local.dlf_process import Dlf
 def dlf(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Dlf]:
     """dlf; whatever the test did with it, no process of its jobs is left in the end."""
     binary = request.config.getoption("--binary")
-    runner = Dlf([str(binary)] if binary else [sys.executable, "-m", "dlf"], tmp_path)
+    runner = Dlf([str(binary.resolve())] if binary else [sys.executable, "-m", "dlf"], tmp_path)
     yield runner
     assert [] == runner.left_over()
