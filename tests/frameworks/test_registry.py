@@ -10,7 +10,8 @@ from frameworks.cases import RENDERINGS, as_json, pod_templates, render, renderi
 import dlf.frameworks
 from dlf.errors import ExitCode, UsageError
 from dlf.frameworks import BY_NAME, megatron
-from dlf.manifest.kinds import JOB_KINDS, Kind
+from dlf.frameworks.framework import candidates
+from dlf.manifest.kinds import JOB_KINDS, MPIJOB, MPIJOB_V2BETA1, MXJOB, VOLCANO_JOB, Kind
 from dlf.task.flag import settings_of
 from dlf.task.load import load, split
 
@@ -40,6 +41,29 @@ def test_every_other_file_is_a_shared_part() -> None:
 def test_every_kind_is_used() -> None:
     """No resource is declared for nothing."""
     assert set(JOB_KINDS) == {kind for framework in BY_NAME.values() for kind in framework.kinds}
+
+
+@pytest.mark.parametrize(
+    ("name", "backend", "expected"),
+    [
+        ("mxnet", "auto", (MXJOB, VOLCANO_JOB)),
+        ("mxnet", "kubeflow", (MXJOB,)),
+        ("mxnet", "volcano", (VOLCANO_JOB,)),
+        ("mpi", "auto", (MPIJOB, MPIJOB_V2BETA1)),
+        ("deepspeed", "volcano", (VOLCANO_JOB,)),
+    ],
+)
+def test_backend_limits_the_kinds(name: str, backend: str, expected: tuple[Kind, ...]) -> None:
+    """The preferred kind stays first."""
+    assert expected == candidates(BY_NAME[name], backend)
+
+
+@pytest.mark.parametrize(("name", "backend"), [("tf", "volcano"), ("deepspeed", "kubeflow")])
+def test_backend_that_a_framework_has_not_is_a_usage_error(name: str, backend: str) -> None:
+    """One line that says what to write."""
+    with pytest.raises(UsageError) as caught:
+        candidates(BY_NAME[name], backend)
+    assert f"--backend={backend!r}: {name} has no such form; write auto" == caught.value.message
 
 
 COMMAND, DIRECTORY = "python3 mnist.py", "/mnt/"
