@@ -20,6 +20,14 @@ WORKER_IMAGE = "dlf.test/worker:1"
 """busybox, bash and the host's Python with its standard library; also the pause image."""
 
 _ARCHITECTURE = {"x86_64": "amd64", "aarch64": "arm64"}
+# busybox's own nslookup leaves out resolv.conf's search list, by which the training operator's init
+# container finds the master.
+_NSLOOKUP = """#!/bin/sh
+for domain in $(sed -n 's/^search //p' /etc/resolv.conf); do
+    busybox nslookup "$1.$domain" && exit
+done
+busybox nslookup "$1"
+"""
 _LEFT_OUT = re.compile(
     r"(?:test|idlelib|tkinter|turtledemo|ensurepip|lib2to3|pydoc_data|config-.*|.*-packages)/"
     r"|lib-dynload/_(?:tkinter|test)|.*\.opt-[12]\.pyc$"
@@ -45,11 +53,13 @@ def worker_image(cache: Path) -> Path:
     interpreter = Path(sys.base_prefix, "bin", f"python{sys.version_info[0]}.{sys.version_info[1]}")
     links |= {"/bin/python3": str(interpreter), "/bin/python": str(interpreter)}
     files |= {str(file): file for file in _python_files(interpreter)}
+    del links["/bin/nslookup"]
     texts = {"/etc/passwd": "root:x:0:0::/root:/bin/bash\n", "/etc/group": "root:x:0:\n"}
+    scripts = {"/bin/nslookup": _NSLOOKUP}
     cache.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=cache) as scratch:
         made = Path(scratch, "worker.tar")
-        write_image(made, WORKER_IMAGE, ["/bin/sleep", "infinity"], files, links, texts)
+        write_image(made, WORKER_IMAGE, ["/bin/sleep", "infinity"], files, links, texts, scripts)
         return made.replace(archive)  # whole or absent, also when two sessions make it at once
 
 
@@ -60,20 +70,24 @@ def write_image(
     files: Mapping[str, Path],
     links: Mapping[str, str] = {},
     texts: Mapping[str, str] = {},
+    scripts: Mapping[str, str] = {},
 ) -> None:
     """Write an image called ``name``, e.g. of ``files = {"/dlf": Path("dist/dlf")}``.
 
-    Keys are absolute paths in the image; ``links`` are symbolic, ``texts`` small files.
+    Keys are absolute paths in the image; ``links`` are symbolic, ``texts`` small files,
+    ``scripts`` small executables.
     """
     layer = io.BytesIO()
     with tarfile.open(fileobj=layer, mode="w") as tar:
-        for folder in _folders([*files, *links, *texts, "/root/x", "/etc/x"]):
+        for folder in _folders([*files, *links, *texts, *scripts, "/root/x", "/etc/x"]):
             _add(tar, folder, tarfile.DIRTYPE, mode=0o755)
         _add(tar, "/tmp", tarfile.DIRTYPE, mode=0o1777)
         for path, target in links.items():
             _add(tar, path, tarfile.SYMTYPE, link=target)
         for path, text in texts.items():
             _add(tar, path, content=text.encode())
+        for path, text in scripts.items():
+            _add(tar, path, content=text.encode(), mode=0o755)
         for path, source in files.items():
             _add(tar, path, content=source.read_bytes(), mode=source.stat().st_mode & 0o777)
     blobs: dict[str, bytes] = {}

@@ -202,8 +202,7 @@ def sweep(prefix: Path) -> None:
 
 
 def _controllers() -> list[Path]:
-    """Return the cgroup hierarchies that container runtimes use (version 1: one a controller)."""
-    names = (
-        "blkio cpu cpuacct cpuset devices freezer hugetlb memory net_cls perf_event pids systemd"
-    )
-    return [_CGROUPS / name for name in names.split() if (_CGROUPS / name).is_dir()]
+    """Return the roots of the cgroup hierarchies: in version 1 several, in version 2 one."""
+    if (_CGROUPS / "cgroup.controllers").exists():
+        return [_CGROUPS]
+    return [each for each in _CGROUPS.iterdir() if each.is_dir() and not each.is_symlink()]
