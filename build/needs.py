@@ -14,6 +14,7 @@ _PROGRAMS = {
     "readelf": "binutils",
     "dpkg-source": "dpkg-dev",
     "xz": "xz-utils",
+    "patchelf": "patchelf",  # Nuitka will not start without it
 }
 
 

@@ -64,7 +64,7 @@ def build(
         shutil.copy(TOOLS / "certifi.py", modules)
         tools = bench.scratch / "tools"
         tools.mkdir()
-        shutil.copy(TOOLS / "ctypes.py", tools)
+        _copy_python(TOOLS / "stand_ins", tools)
         for compiler in ("fake-clang", "fake-clang++"):
             shutil.copy(TOOLS / "fake-clang", tools / compiler)
         env = {
