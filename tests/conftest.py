@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, settings
 settings.register_profile(
     "fast", max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow]
 )
-settings.register_profile("thorough", parent=settings.get_profile("fast"), max_examples=5000)
+settings.register_profile("thorough", parent=settings.get_profile("fast"), max_examples=1000)
 settings.load_profile("fast")
 
 
