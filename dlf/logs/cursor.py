@@ -202,6 +202,14 @@ class Cursor:
         if not lines:
             return batch
         batch.width = common_width(lines)
+        if len(lines) == 1 and batch.width and lines[0][:SECOND] == self._newest:
+            # A live line of the current second: most of them come like this.
+            stamp = lines[0][: batch.width - 1]
+            self._counts = (self._counts[0], self._counts[1] + 1)
+            self._top = max(self._top, stamp)
+            self.last = stamp
+            self._anchor = lines[0][:_IDENTITY]
+            return batch
         if not (batch.width and self._count(lines)):
             batch.width = 0
             self._count([line for line in lines if split(line)[0]])

@@ -7,6 +7,7 @@ from itertools import groupby
 from dlf.logs.collapse import Collapser
 from dlf.logs.course import Course
 from dlf.logs.desk import Desk
+from dlf.logs.feed import KEPT_LINES
 from dlf.logs.files import LogFiles
 from dlf.logs.format import formatter
 from dlf.logs.instances import Instance, instances
@@ -14,7 +15,7 @@ from dlf.logs.options import LogOptions
 from dlf.logs.printer import Printer
 from dlf.logs.source import LogSource
 from dlf.logs.stamp import split
-from dlf.logs.tail import KEPT_LINES, Tail
+from dlf.logs.tail import Tail
 from dlf.logs.target import Target
 from dlf.logs.writer import OutputClosed, Writer
 from dlf.manifest.observed import Pod
@@ -95,7 +96,7 @@ class Multiplexer:
     def last_lines(self, pod: str, container: str, n: int = KEPT_LINES) -> list[bytes]:
         """The last lines of a container's newest log, at most 20, without timestamps."""
         tail = self._latest.get((pod, container))
-        return [split(line)[1] for line in list(tail.kept)[-n:]] if tail else []
+        return [split(line)[1] for line in list(tail.feed.kept)[-n:]] if tail else []
 
     def quiet_for(self) -> float:
         """Seconds since any line came."""
