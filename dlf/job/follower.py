@@ -199,14 +199,13 @@ class Follower:
 
     def _wait(self) -> None:
         """Tell what is in the way of pods that do not start, when that takes longer than usual."""
-        waiting = self._starting.why(list(self.pods.here.values()), self.pods.total)
-        if waiting is None:
+        if self.pods.waiting:
+            self._timers.start("look", _LOOK, self._starting.watch)
+            self._timers.start("tell", _TELL, self._tell_waiting)
+        else:
             self._told_waiting = frozenset()
             self._timers.stop("look", "tell")
             self._starting.rest()
-        elif waiting.causes != self._told_waiting:
-            self._timers.start("look", _LOOK, self._starting.watch)
-            self._timers.start("tell", _TELL, self._tell_waiting)
 
     def _lead_succeeded(self) -> bool:
         """The lead's success is the job's; its failure is left to the operator's policies."""

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 import msgspec
 
 from dlf.job.events import Warnings
-from dlf.job.pod_state import ended, started, words
+from dlf.job.pod_state import is_late, words
 from dlf.job.pulls import Pulls
 from dlf.manifest.observed import Pod
 
@@ -38,7 +38,7 @@ def why(
         pulls: its failing image pulls.
         admission: why the gang is not let in, or "".
     """
-    late = [pod for pod in pods if _is_late(pod)]
+    late = [pod for pod in pods if is_late(pod)]
     missing = max(total - len(pods), 0)
     if not late and not missing:
         return None
@@ -52,11 +52,6 @@ def why(
         f"waiting for {len(late) + missing} of {total} pods: {'; '.join(told)}",
         frozenset([*causes, admission, *warnings.beside(_names(pods)), str(bool(missing))]),
     )
-
-
-def _is_late(pod: Pod) -> bool:
-    """Not started, or in the way of the pod that takes its place."""
-    return not started(pod) or bool(pod.metadata.deletion_timestamp and not ended(pod))
 
 
 def _cause(pod: Pod, warnings: Warnings, pulls: Pulls, admission: str) -> str:

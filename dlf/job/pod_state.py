@@ -58,6 +58,11 @@ def started(pod: Pod) -> bool:
     ) or pod.status.phase in {"Running", "Succeeded"}
 
 
+def is_late(pod: Pod) -> bool:
+    """Whether it has not started, or is in the way of the pod that takes its place."""
+    return not started(pod) or bool(pod.metadata.deletion_timestamp and not ended(pod))
+
+
 def ended(pod: Pod) -> bool:
     """Whether nothing of the pod runs any more."""
     return pod.status.phase in {"Succeeded", "Failed"}

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 
-from dlf.job.pod_state import started
+from dlf.job.pod_state import is_late, started
 from dlf.job.roles import Identity, identify
 from dlf.kube.follow import Change, Snapshot
 from dlf.logs.mux import Multiplexer
@@ -20,12 +20,15 @@ class Pods:
         here: the pods that there are, by name.
         gone: those that are not there any more, as last seen; a pod of the same name replaces it.
         started: names of the pods that have run at some time.
+        late: names of the pods that have not started, or are in the way of those that take their
+            place.
     """
 
     def __init__(self, counts: Mapping[str, int], logs: Multiplexer) -> None:
         self.here: dict[str, Pod] = {}
         self.gone: dict[str, Pod] = {}
         self.started: set[str] = set()
+        self.late: set[str] = set()
         self._counts = dict(counts)
         self._logs = logs
 
@@ -55,6 +58,11 @@ class Pods:
         """Role and rank of a pod of this job."""
         return identify(pod, self._counts)
 
+    @property
+    def waiting(self) -> bool:
+        """Whether any pod is late or not there."""
+        return bool(self.late) or len(self.here) < self.total
+
     def running(self) -> list[Pod]:
         """The pods that still run."""
         return [pod for pod in self.here.values() if pod.status.phase == "Running"]
@@ -70,6 +78,10 @@ class Pods:
         self.gone.pop(name, None)
         if started(pod):
             self.started.add(name)
+        if is_late(pod):
+            self.late.add(name)
+        else:
+            self.late.discard(name)
         who = self.identify(pod)
         self._logs.observe(pod, who.role, who.rank)
         return pod
@@ -78,6 +90,7 @@ class Pods:
         """A deletion tells the pod's last state, and may be the only one to tell it."""
         name = pod.metadata.name
         self.here.pop(name, None)
+        self.late.discard(name)
         self.gone[name] = pod
         self._logs.forget(name)
         return pod

@@ -20,8 +20,11 @@ _NO = re.compile(
 )
 
 
+_NEVER_YET = float("inf")
+
+
 class _Pull(msgspec.Struct):
-    since: float  # when the registry first said no; infinite while it has not
+    since: float  # when the registry first said no
     words: str
 
 
@@ -33,6 +36,7 @@ class Pulls:
 
     def __init__(self) -> None:
         self._failing: dict[str, _Pull] = {}
+        self._earliest = _NEVER_YET
 
     def observe(self, pod: Pod, now: float) -> None:
         """Take note of a pod's state.
@@ -45,13 +49,14 @@ class Pulls:
         if not found or found.reason not in _PULLING | _NEVER:
             self._failing.pop(pod.metadata.name, None)
             return
-        pull = self._failing.setdefault(pod.metadata.name, _Pull(float("inf"), found.text))
+        pull = self._failing.setdefault(pod.metadata.name, _Pull(_NEVER_YET, found.text))
         if found.reason in _NEVER:
             pull.since, pull.words = now - GRACE, found.text
         elif _NO.search(found.message):
             pull.since, pull.words = min(pull.since, now), found.text
         elif found.reason != "ImagePullBackOff":
-            pull.since, pull.words = float("inf"), found.text
+            pull.since, pull.words = _NEVER_YET, found.text
+        self._earliest = min(self._earliest, pull.since)
 
     def forget(self, pod: str) -> None:
         """The pod is gone."""
@@ -65,10 +70,13 @@ class Pulls:
     @property
     def refused(self) -> bool:
         """Whether a registry has said no, so that `hopeless` is worth asking again later."""
-        return any(pull.since < float("inf") for pull in self._failing.values())
+        return self._earliest < _NEVER_YET
 
     def hopeless(self, now: float) -> str:
         """Which pod can never start, and why; "" while there is hope."""
+        if now - self._earliest < GRACE:
+            return ""
+        self._earliest = min((pull.since for pull in self._failing.values()), default=_NEVER_YET)
         for pod, pull in self._failing.items():
             if now - pull.since >= GRACE:
                 return f"pod {pod} can never start: {pull.words}"

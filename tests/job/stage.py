@@ -1,36 +1,20 @@
-"""A stage for histories: dlf's command against the fake API server, on the fake clock.
+"""A stage for histories: the cluster that they act on.
 
 A history is a coroutine that plays the operator, the kubelets and everybody else.
 """
 
 import asyncio
-import os
-import tempfile
-from collections.abc import Awaitable, Callable
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any
 
 from fake_api import FakeApi
-from fake_api.store import Collection
-from virtual_loop import run as run_virtually
+from fake_api.store import Collection, Object
 
-from dlf.commands import train
-from dlf.commands.cluster import train as train_in_cluster
-from dlf.edge import Edge
-from dlf.errors import DlfError, ExitCode
-from dlf.frameworks import BY_NAME
-from dlf.job import report
+from dlf.job.existing import SPEC_HASH
 from dlf.job.outcome import Outcome
+from dlf.manifest.kinds import Kind
 
 NAMESPACE = "pipeline"
-ENV = {
-    "KFJ_NAMESPACE": NAMESPACE,
-    "KFJ_RUN_ID": "run-1",
-    "KFJ_TASK_ID": "7",
-    "KFJ_TASK_NAME": "train",
-    "KFJ_PIPELINE_NAME": "demo",
-}
-SUFFIX = "ab12"
 
 LABELS = {  # role label, index label, job label of each operator's pods
     "kubeflow.org": (
@@ -43,11 +27,19 @@ LABELS = {  # role label, index label, job label of each operator's pods
 
 
 class Stage:
-    """What a history acts on: the cluster, and the dlf that follows the job."""
+    """What a history acts on: the cluster, and the dlf that follows the job.
 
-    def __init__(self, api: FakeApi, plural: str, group: str) -> None:
+    Attributes:
+        digest: the spec hash of the job that dlf would submit.
+        said: what dlf said so far.
+        task: the running dlf.
+    """
+
+    def __init__(self, api: FakeApi, kind: Kind, digest: str) -> None:
         self.api = api
-        self.jobs = Collection(group, plural, NAMESPACE)
+        self.kind = kind
+        self.digest = digest
+        self.jobs = Collection(kind.group, kind.plural, NAMESPACE)
         self.pods = Collection("", "pods", NAMESPACE)
         self.events = Collection("", "events", NAMESPACE)
         self.said: list[str] = []
@@ -58,11 +50,47 @@ class Stage:
         await self.until(lambda: bool(self.api.store.list(self.jobs)))
         return str(self.api.store.list(self.jobs)[-1]["metadata"]["name"])
 
+    def earlier(
+        self,
+        name: str,
+        *,
+        run: str = "run-1",
+        task: str = "7",
+        digest: str = "",
+        **status: Any,
+    ) -> Object:
+        """Create a job of an earlier try; by default, one that is the same as dlf's."""
+        return self.api.store.create(
+            self.jobs,
+            {
+                "apiVersion": self.kind.api_version,
+                "kind": self.kind.name,
+                "metadata": {
+                    "name": name,
+                    "labels": {"run-id": run, "task-id": task},
+                    "annotations": {SPEC_HASH: digest or self.digest},
+                },
+                "spec": {
+                    "pytorchReplicaSpecs": {"Master": {"replicas": 1}, "Worker": {"replicas": 2}}
+                },
+                "status": status,
+            },
+        )
+
+    def signal(self) -> None:
+        """SIGTERM."""
+        assert self.task
+        self.task.cancel()
+
+    def now(self) -> float:
+        """Seconds since the history began."""
+        return asyncio.get_running_loop().time()
+
     async def until(self, holds: Callable[[], bool], within: float = 7200.0) -> None:
         """Let time pass until something holds."""
         async with asyncio.timeout(within):
             while not holds():
-                await asyncio.sleep(0.01)
+                await asyncio.sleep(0.1)
 
     async def heard(self, words: str) -> None:
         """Wait until dlf has said this."""
@@ -111,8 +139,7 @@ class Stage:
         """The pod's container runs and prints."""
         container = self._container(pod)
         self._state(pod, "Running", {"running": {"startedAt": self.api.store.stamp()}}, node=node)
-        if lines:
-            self.api.logs.of(NAMESPACE, pod, container).write(*lines)
+        self.api.logs.of(NAMESPACE, pod, container).write(*lines)
 
     def ends(self, pod: str, code: int = 0, *lines: str, reason: str = "", **status: Any) -> None:
         """The pod's container ends; its log is whole."""
@@ -124,7 +151,9 @@ class Stage:
             "terminated": {
                 "exitCode": code,
                 "reason": reason or ("Error" if code else "Completed"),
+                "startedAt": self.api.store.stamp(),
                 "finishedAt": self.api.store.stamp(),
+                "containerID": f"containerd://{pod}",
             }
         }
         self._state(pod, "Failed" if code else "Succeeded", state, **status)
@@ -132,6 +161,12 @@ class Stage:
     def waits(self, pod: str, reason: str, message: str = "") -> None:
         """The pod's container cannot start yet."""
         self._state(pod, "Pending", {"waiting": {"reason": reason, "message": message}})
+
+    def unschedulable(self, pod: str, message: str) -> None:
+        """The scheduler finds no node for the pod."""
+        found = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable"}
+        conditions = [{**found, "message": message}]
+        self.api.store.patch(self.pods, pod, {"status": {"conditions": conditions}})
 
     def warn(self, name: str, reason: str, message: str) -> None:
         """A Warning event about the object of this name."""
@@ -167,120 +202,3 @@ class Stage:
                 "status": {"phase": phase, "containerStatuses": [container], **status},
             },
         )
-
-
-class Played:
-    """What came of it.
-
-    Attributes:
-        code: dlf's exit code.
-        outcome: dlf's outcome, or None when it raised.
-        error: what it raised.
-        out: the log lines on stdout.
-        said: what dlf said on stderr, its last block included.
-        requests: `verb path` of every request.
-    """
-
-    def __init__(self, stage: Stage, out: bytes) -> None:
-        self.outcome: Outcome | None = None
-        self.error: BaseException | None = None
-        assert stage.task
-        if stage.task.cancelled():
-            self.code: int | None = None
-        elif (error := stage.task.exception()) is not None:
-            self.error = error
-            self.code = error.exit_code if isinstance(error, DlfError) else ExitCode.BUG
-        else:
-            self.outcome = stage.task.result()
-            self.code = self.outcome.code
-            stage.said += report.block(self.outcome)
-        self.out = out.decode().splitlines()
-        self.said = stage.said
-        self.requests = [f"{r.method} {r.path}" for r in stage.api.requests]
-        self.api = stage.api
-        self.jobs = [str(job["metadata"]["name"]) for job in stage.api.store.list(stage.jobs)]
-
-
-History = Callable[[Stage], Awaitable[None]]
-
-
-def play(
-    history: History,
-    *flags: str,
-    framework: str = "pytorch",
-    env: dict[str, str] | None = None,
-    before: Callable[[Stage], None] | None = None,
-    served: str | None = None,
-) -> Played:
-    """Run `dlf FRAMEWORK --image i FLAGS` against a fresh cluster while the history happens.
-
-    Args:
-        history: acts on the stage; dlf has to end by itself after it.
-        flags: of the command line.
-        framework: the command.
-        env: more environment.
-        before: prepares the cluster.
-        served: plural of the kind that is expected, where the framework has several.
-    """
-    kinds = BY_NAME[framework].kinds
-    kind = next(k for k in kinds if served in {None, k.plural})
-
-    async def scenario() -> Played:
-        with tempfile.TemporaryDirectory() as scratch:
-            async with FakeApi() as api:
-                stage = Stage(api, kind.plural, kind.group)
-                if before:
-                    before(stage)
-                config = Path(scratch, "config")
-                config.write_text(_kubeconfig(api.url))
-                output = os.open(f"{scratch}/out", os.O_RDWR | os.O_CREAT)
-                image = (
-                    "--work_images" if framework in {"mpi", "horovod", "colossalai"} else "--image"
-                )
-                full = {**ENV, "KUBECONFIG": str(config), **(env or {})}
-                asked = train.parse(BY_NAME[framework], [image, "img", *flags], full)
-                stage.task = asyncio.create_task(
-                    train_in_cluster(asked, _edge(full, output, stage.said))
-                )
-                acting = asyncio.ensure_future(history(stage))
-                done, _ = await asyncio.wait(
-                    {acting, stage.task}, return_when=asyncio.FIRST_COMPLETED
-                )
-                if acting in done:
-                    await acting
-                    await asyncio.wait({stage.task}, timeout=48 * 3600)
-                else:
-                    acting.cancel()
-                if not stage.task.done():
-                    stage.task.cancel()
-                    await asyncio.wait({stage.task})
-                    raise AssertionError(f"dlf did not end; it said {stage.said}")
-                os.lseek(output, 0, os.SEEK_SET)
-                return Played(stage, os.read(output, 1 << 24))
-
-    return run_virtually(scenario())
-
-
-def _edge(env: dict[str, str], stdout: int, said: list[str]) -> Edge:
-    def drive(_: Any) -> Any:
-        raise AssertionError("the stage drives by itself")
-
-    return Edge(
-        env=env,
-        out=said.append,
-        say=said.append,
-        stdout=stdout,
-        terminal=False,
-        width=80,
-        drive=drive,
-        token=lambda digits: (SUFFIX * 8)[:digits],
-    )
-
-
-def _kubeconfig(server: str) -> str:
-    return (
-        f"apiVersion: v1\nkind: Config\ncurrent-context: c\n"
-        f"clusters: [{{name: c, cluster: {{server: '{server}'}}}}]\n"
-        f"contexts: [{{name: c, context: {{cluster: c, user: u}}}}]\n"
-        f"users: [{{name: u, user: {{token: secret}}}}]\n"
-    )

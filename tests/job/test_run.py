@@ -2,21 +2,11 @@
 
 import asyncio
 
-from job.stage import Stage, play
+from job.histories import three_pods
+from job.play import play
+from job.stage import Stage
 
 from dlf.errors import ExitCode
-
-
-async def three_pods(stage: Stage) -> tuple[str, list[str]]:
-    """The operator accepts a job of three pods, and all of them run."""
-    job = await stage.job()
-    stage.condition(job, "Created")
-    pods = [stage.pod(job, "master", 0), stage.pod(job, "worker", 0), stage.pod(job, "worker", 1)]
-    for number, pod in enumerate(pods):
-        stage.runs(pod, f"hello from {number}")
-    stage.condition(job, "Created", "Running")
-    await stage.heard("3 of 3 running")
-    return job, pods
 
 
 def test_success_prints_all_logs_and_exits_0() -> None:
@@ -65,8 +55,8 @@ def test_failure_names_the_first_pod_and_exits_1() -> None:
         "worker-0",
     ]
     assert (
-        "PyTorchJob pytorchjob-demo-ab12 failed: pod pytorchjob-demo-ab12-worker-1 (worker, rank 2):"
-        " exit code 7, on node node-1 (and 2 more)"
+        "PyTorchJob pytorchjob-demo-ab12 failed: pod pytorchjob-demo-ab12-worker-1"
+        " (worker, rank 2): exit code 7, on node node-1 (and 2 more)"
     ) in played.said
     assert "  | ValueError: no data" in played.said
 

@@ -1,0 +1,180 @@
+"""Plays a history: dlf's command against the fake API server, on the fake clock."""
+
+import asyncio
+import os
+import tempfile
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+from fake_api import FakeApi
+from job.stage import NAMESPACE, Stage
+from virtual_loop import run as run_virtually
+
+from dlf.commands import train
+from dlf.commands.cluster import train as train_in_cluster
+from dlf.edge import Edge
+from dlf.errors import DlfError, ExitCode
+from dlf.frameworks import BY_NAME
+from dlf.job import report
+from dlf.job.outcome import Outcome
+from dlf.job.submit import spec_hash
+from dlf.logs import mux
+
+ENV = {
+    "KFJ_NAMESPACE": NAMESPACE,
+    "KFJ_RUN_ID": "run-1",
+    "KFJ_TASK_ID": "7",
+    "KFJ_TASK_NAME": "train",
+    "KFJ_PIPELINE_NAME": "demo",
+}
+SUFFIX = "ab12"
+_IMAGE = {"mpi": "--work_images", "horovod": "--work_images", "colossalai": "--work_images"}
+_DAYS = 2 * 86400.0  # a history in which dlf runs on for so long is one in which it hangs
+
+
+class Played:
+    """What came of it.
+
+    Attributes:
+        code: dlf's exit code.
+        outcome: dlf's outcome, or None when it raised.
+        error: what it raised.
+        out: the log lines on stdout.
+        said: what dlf said on stderr, its last block included.
+        requests: `verb path` of every request.
+        jobs: names of the jobs that are left.
+        pods: names of the pods that are left.
+        ended: when dlf ended, in seconds since the history began.
+        api: the server.
+    """
+
+    def __init__(self, stage: Stage, out: bytes) -> None:
+        self.outcome: Outcome | None = None
+        self.error: BaseException | None = None
+        assert stage.task
+        if stage.task.cancelled():
+            self.code: int = ExitCode.SIGTERM
+        elif (error := stage.task.exception()) is not None:
+            self.error = error
+            if not isinstance(error, DlfError):
+                raise error
+            self.code = error.exit_code
+        else:
+            self.outcome = stage.task.result()
+            self.code = self.outcome.code
+            stage.said += report.block(self.outcome)
+        self.out = out.decode().splitlines()
+        self.said = stage.said
+        self.requests = [f"{r.method} {r.path}" for r in stage.api.requests]
+        store = stage.api.store
+        self.jobs = [str(job["metadata"]["name"]) for job in store.list(stage.jobs)]
+        self.pods = [str(pod["metadata"]["name"]) for pod in store.list(stage.pods)]
+        self.ended = stage.now()
+        self.api = stage.api
+        self.stage = stage
+
+    def count(self, words: str) -> int:
+        """How many lines of stderr have these words."""
+        return sum(words in line for line in self.said)
+
+    def asked(self, method: str, plural: str) -> list[str]:
+        """The paths of the requests with this method on a resource."""
+        return [
+            request.partition(" ")[2]
+            for request in self.requests
+            if request.startswith(f"{method} ") and f"/{plural}" in request
+        ]
+
+
+History = Callable[[Stage], Awaitable[None]]
+
+
+def play(
+    history: History,
+    *flags: str,
+    framework: str = "pytorch",
+    env: dict[str, str] | None = None,
+    before: Callable[[Stage], object] | None = None,
+    plural: str = "",
+    stdout: int = -1,
+    sweep: float = mux.SWEEP,
+) -> Played:
+    """Run `dlf FRAMEWORK --image img FLAGS` against a fresh cluster while the history happens.
+
+    Args:
+        history: acts on the stage; dlf has to end by itself after it.
+        flags: of the command line.
+        framework: the command.
+        env: more environment.
+        before: prepares the cluster.
+        plural: of the kind that is expected, where the framework has several.
+        stdout: descriptor for the log lines; by default a file of which `Played.out` tells.
+        sweep: seconds between two looks at the logs; more makes a history of hours quick to play.
+    """
+    found = BY_NAME[framework]
+    kind = next(k for k in found.kinds if plural in {"", k.plural})
+
+    async def scenario(scratch: str) -> Played:
+        async with FakeApi() as api:
+            config = Path(scratch, "config")
+            config.write_text(_kubeconfig(api.url))
+            output = os.open(f"{scratch}/out", os.O_RDWR | os.O_CREAT)
+            full = {**ENV, "KUBECONFIG": str(config), **(env or {})}
+            argv = [_IMAGE.get(framework, "--image"), "img", *flags]
+            asked = train.parse(found, argv, full)
+            stage = Stage(api, kind, spec_hash(found, asked.task, kind))
+            if before:
+                before(stage)
+            edge = _edge(full, output if stdout < 0 else stdout, stage.said)
+            stage.task = asyncio.create_task(train_in_cluster(asked, edge))
+            await _act(history(stage), stage.task, stage.said)
+            os.lseek(output, 0, os.SEEK_SET)
+            played = Played(stage, os.read(output, 1 << 24))
+            os.close(output)
+            return played
+
+    with tempfile.TemporaryDirectory() as scratch, patch.object(mux, "SWEEP", sweep):
+        return run_virtually(scenario(scratch))
+
+
+async def _act(history: Awaitable[None], dlf: asyncio.Task[Outcome], said: list[str]) -> None:
+    acting = asyncio.ensure_future(history)
+    await asyncio.wait({acting, dlf}, return_when=asyncio.FIRST_COMPLETED)
+    if not acting.done() and dlf.done():
+        await asyncio.sleep(0)
+        acting.cancel()
+    await asyncio.wait({acting})
+    if not acting.cancelled():
+        acting.result()
+    await asyncio.wait({dlf}, timeout=_DAYS)
+    if not dlf.done():
+        dlf.cancel()
+        await asyncio.wait({dlf})
+        raise AssertionError(f"dlf did not end; it said {said}")
+
+
+def _edge(env: dict[str, str], stdout: int, said: list[str]) -> Edge:
+    def drive(_: Any) -> Any:
+        raise AssertionError("the stage drives by itself")
+
+    return Edge(
+        env=env,
+        out=said.append,
+        say=said.append,
+        stdout=stdout,
+        terminal=False,
+        width=80,
+        drive=drive,
+        token=lambda digits: (SUFFIX * 8)[:digits],
+    )
+
+
+def _kubeconfig(server: str) -> str:
+    return (
+        f"apiVersion: v1\nkind: Config\ncurrent-context: c\n"
+        f"clusters: [{{name: c, cluster: {{server: '{server}'}}}}]\n"
+        f"contexts: [{{name: c, context: {{cluster: c, user: u}}}}]\n"
+        f"users: [{{name: u, user: {{token: secret}}}}]\n"
+    )
