@@ -45,7 +45,7 @@ RICH = {
     "SCHEDULER": "volcano",
 }
 RICH_ARGV = [
-    *("--working_dir", "/work/my project"),
+    *("--working_dir", "/srv/my project"),
     *("--command", """cd src\npython3 train.py --name "it's $NAME" --lr 0.1"""),
     *("--env", "NAME=a b", "--env", "NCCL_DEBUG=WARN", "--env", "PET_NPROC_PER_NODE=4"),
     *("--priority_class", "high", "--queue", "team-a", "--max_retry", "2"),

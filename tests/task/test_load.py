@@ -37,7 +37,7 @@ SAMPLES: dict[str, tuple[str, Any]] = {
     "default_resources": ('{"cpu": 1}', {"cpu": "1"}),
     "scheduler": ("volcano", "volcano"),
     "image": ("train:2", "train:2"),
-    "working_dir": ("/work dir", "/work dir"),
+    "working_dir": ("/srv/my dir", "/srv/my dir"),
     "command": ("python3 train.py --lr 0.1", "python3 train.py --lr 0.1"),
     "env": ("A=b", (("A", "b"),)),
     "priority_class": ("high", "high"),
@@ -198,7 +198,7 @@ def test_value_may_begin_with_dashes() -> None:
 
 def test_command_keeps_its_blanks_and_lines() -> None:
     """Only variables are stripped: a flag's text is the user's own."""
-    text = " cd /work\npython3 train.py "
+    text = " cd /srv\npython3 train.py "
     assert text == load(Workers, split(["--command", text], Workers), {}).command
 
 
