@@ -15,11 +15,6 @@ import regression
 import torch_environment
 from process_group import PATIENCE_SECONDS, wait_for_name
 
-CONFIG = {
-    "train_micro_batch_size_per_gpu": 100,
-    "zero_optimization": {"stage": 1},
-    "zero_allow_untested_optimizer": True,  # torch's SGD with momentum
-}
 LEARNING_RATE, MOMENTUM = 0.3, 0.2
 
 
@@ -58,34 +53,34 @@ def train_with_deepspeed() -> None:
     """The same with DeepSpeed's engine."""
     import deepspeed
     import torch
-    from torch.utils.data import TensorDataset
 
     os.environ.setdefault("LOCAL_RANK", "0")  # else DeepSpeed looks for MPI
     wait_for_name(os.environ["MASTER_ADDR"], PATIENCE_SECONDS)
     deepspeed.init_distributed("gloo")
     rank, size = deepspeed.comm.get_rank(), deepspeed.comm.get_world_size()
-    points = regression.shard(rank=0, world_size=1)  # the engine's loader deals them out
-    features = torch.tensor([x[:-1] for x, _ in points])
-    dataset = TensorDataset(features, torch.tensor([[y] for _, y in points]))
+    samples = regression.shard(rank, size)
+    features = torch.tensor([x[:-1] for x, _ in samples])
+    targets = torch.tensor([[y] for _, y in samples])
     backend = f"DeepSpeed {deepspeed.__version__}, ZeRO stage 1, torch {torch.__version__}"
-    regression.greet(rank, size, len(points) // size, backend)
+    regression.greet(rank, size, len(samples), backend)
 
     torch.manual_seed(0)
     model = torch.nn.Linear(features.shape[1], 1)
-    optimizer = torch.optim.SGD(model.parameters(), lr=LEARNING_RATE / 4, momentum=MOMENTUM)
-    engine, _, loader, _ = deepspeed.initialize(
-        model=model, optimizer=optimizer, training_data=dataset, config=CONFIG
-    )
+    optimizer = torch.optim.SGD(model.parameters(), lr=LEARNING_RATE, momentum=MOMENTUM)
+    config = {
+        "train_micro_batch_size_per_gpu": len(samples),
+        "zero_optimization": {"stage": 1},
+        "zero_allow_untested_optimizer": True,  # torch's SGD
+    }
+    engine, *_ = deepspeed.initialize(model=model, optimizer=optimizer, config=config)
     losses = []
     for epoch in range(regression.EPOCHS):
-        epoch_loss = torch.zeros(())
-        for batch, target in loader:
-            loss = torch.nn.functional.mse_loss(engine(batch), target)
-            engine.backward(loss)
-            engine.step()
-            epoch_loss += loss.detach() / len(loader)
-        deepspeed.comm.all_reduce(epoch_loss)
-        losses.append(epoch_loss.item() / size)
+        loss = torch.nn.functional.mse_loss(engine(features), targets)
+        engine.backward(loss)
+        engine.step()
+        total = loss.detach()
+        deepspeed.comm.all_reduce(total)
+        losses.append(total.item() / size)
         regression.report(rank, epoch, losses[-1])
 
     parameters = torch.nn.utils.parameters_to_vector(model.parameters()).detach()
