@@ -11,11 +11,6 @@ from dlf.manifest.pods import PodTemplate
 from dlf.task.options import Task
 
 
-def bash(command: str) -> list[str]:
-    """The container command that runs the user's command line."""
-    return ["bash", "-c", command]
-
-
 def name(prefix: str, task: Task, suffix: str, roles: Mapping[str, int]) -> str:
     """The job's name, short enough for its pods `<job>-<role>-<index>` and their Services."""
     longest = max((f"-{role.lower()}-{max(n - 1, 0)}" for role, n in roles.items()), key=len)

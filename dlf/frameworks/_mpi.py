@@ -11,8 +11,8 @@ from typing import Annotated
 import msgspec
 
 from dlf.frameworks import _kubeflow
-from dlf.frameworks._kubeflow import bash
 from dlf.frameworks._pod import pod_template
+from dlf.frameworks._shell import bash
 from dlf.manifest.kinds import MPIJOB, MPIJOB_V2BETA1, Kind
 from dlf.manifest.kubeflow import MPIJobSpec, ReplicaSpec
 from dlf.manifest.manifest import Manifest

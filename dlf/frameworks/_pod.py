@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from dlf.errors import UsageError
+from dlf.frameworks._shell import literal
 from dlf.frameworks._volumes import volumes
 from dlf.manifest import pods
 from dlf.manifest.kinds import Kind
@@ -123,7 +124,7 @@ def _environment(task: Task, env: Mapping[str, str], *, cards: bool) -> list[pod
     if count == 0:
         variables["NVIDIA_VISIBLE_DEVICES"] = "none"
     variables |= env
-    variables |= dict(task.env)
+    variables |= {name: literal(value) for name, value in task.env}
     return [pods.EnvVar(name=name, value=value) for name, value in variables.items()]
 
 

@@ -30,12 +30,3 @@ def script_env(nodes: int, master: str) -> dict[str, str]:
         "MASTER_PORT": str(MASTER_PORT),
         "WORLD_SIZE": str(nodes),
     }
-
-
-def with_prelude(prelude: str, command: str) -> list[str]:
-    """Run the user's command, untouched, after shell assignments.
-
-    The command stays one argument and the last shell replaces the first, so that quoting, `$0`
-    and signals are those of a plain `bash -c`.
-    """
-    return ["bash", "-c", f'{prelude}; exec bash -c "$0"', command]

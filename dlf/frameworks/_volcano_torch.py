@@ -4,7 +4,8 @@ from collections.abc import Mapping
 
 from dlf.frameworks import _volcano
 from dlf.frameworks._pod import pod_template
-from dlf.frameworks._torch import script_env, torchrun_env, with_prelude
+from dlf.frameworks._shell import with_prelude
+from dlf.frameworks._torch import script_env, torchrun_env
 from dlf.manifest.kinds import Kind
 from dlf.manifest.manifest import Manifest
 from dlf.manifest.pods import PodTemplate

@@ -1,8 +1,8 @@
 """mindspore: a Volcano Job of equal workers, which find each other by the VC_* variables."""
 
 from dlf.frameworks import _volcano
-from dlf.frameworks._kubeflow import bash
 from dlf.frameworks._pod import pod_template
+from dlf.frameworks._shell import bash
 from dlf.frameworks.framework import Framework
 from dlf.manifest.kinds import VOLCANO_JOB, Kind
 from dlf.manifest.manifest import Manifest

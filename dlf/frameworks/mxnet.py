@@ -6,9 +6,8 @@ training-operator 1.9 removed MXJob, so a cluster may serve only Volcano.
 from typing import Annotated
 
 from dlf.frameworks import _kubeflow, _volcano
-from dlf.frameworks._kubeflow import bash
 from dlf.frameworks._pod import pod_template
-from dlf.frameworks._torch import with_prelude
+from dlf.frameworks._shell import bash, with_prelude
 from dlf.frameworks.framework import Framework
 from dlf.manifest.kinds import MXJOB, VOLCANO_JOB, Kind
 from dlf.manifest.kubeflow import MXJobSpec

@@ -4,6 +4,7 @@ from typing import Annotated
 
 from dlf.frameworks import _kubeflow
 from dlf.frameworks._pod import pod_template
+from dlf.frameworks._shell import bash
 from dlf.frameworks.framework import Framework
 from dlf.manifest.kinds import PADDLEJOB, Kind
 from dlf.manifest.kubeflow import ElasticPolicy, PaddleJobSpec
@@ -26,7 +27,7 @@ def render(task: Settings, kind: Kind, suffix: str) -> Manifest:
     """The resource: collective training with workers only, parameter servers as role Master."""
     roles = _kubeflow.present({"Master": task.num_ps, "Worker": task.num_worker})
     name = _kubeflow.name("paddlejob", task, suffix, roles)
-    template = pod_template(task, kind, name, "paddle", _kubeflow.bash(task.command), ports=[_PORT])
+    template = pod_template(task, kind, name, "paddle", bash(task.command), ports=[_PORT])
     spec = PaddleJobSpec(
         run_policy=_kubeflow.run_policy(task, roles),
         elastic_policy=ElasticPolicy(

@@ -4,7 +4,8 @@ import shlex
 
 from dlf.frameworks import _kubeflow
 from dlf.frameworks._pod import pod_template
-from dlf.frameworks._torch import torchrun_env, with_prelude
+from dlf.frameworks._shell import with_prelude
+from dlf.frameworks._torch import torchrun_env
 from dlf.frameworks.framework import Framework
 from dlf.manifest.kinds import PYTORCHJOB, Kind
 from dlf.manifest.kubeflow import PyTorchJobSpec

@@ -2,6 +2,7 @@
 
 from dlf.frameworks import _kubeflow
 from dlf.frameworks._pod import pod_template
+from dlf.frameworks._shell import bash
 from dlf.frameworks.framework import Framework
 from dlf.manifest.kinds import TFJOB, Kind
 from dlf.manifest.kubeflow import TFJobSpec
@@ -17,7 +18,7 @@ def render(task: Workers, kind: Kind, suffix: str) -> Manifest:
     """
     roles = {"Worker": task.num_worker}
     name = _kubeflow.name("tfjob", task, suffix, roles)
-    template = pod_template(task, kind, name, "tensorflow", _kubeflow.bash(task.command))
+    template = pod_template(task, kind, name, "tensorflow", bash(task.command))
     spec = TFJobSpec(
         run_policy=_kubeflow.run_policy(task, roles),
         success_policy="AllWorkers",

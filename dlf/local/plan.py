@@ -6,6 +6,7 @@ from collections.abc import Callable
 import msgspec
 
 from dlf.local import mpi, mxnet, paddle, pytorch, tf, volcano
+from dlf.local.expand import expand, expand_all
 from dlf.local.network import Network
 from dlf.local.process import Process, Replica, pods_of, replicas
 from dlf.local.rules import Rules
@@ -148,13 +149,14 @@ def _process(
 ) -> Process:
     """A pod's first container; the operator's variables come after its own, and win."""
     container = template.spec.containers[0]
+    variables = network.localize(expand_all(container.env)) | injected
     return Process(
         pod=pod,
         role=role.lower(),
         rank=rank,
         container=container.name,
-        argv=tuple(container.command),
-        env=network.localize(_given(template)) | injected,
+        argv=tuple(expand(word, variables) for word in container.command),
+        env=variables,
         cards=_cards(template),
     )
 

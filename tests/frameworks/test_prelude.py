@@ -35,10 +35,13 @@ def containers(name: str, kind: Kind, argv: Sequence[str]) -> dict[str, dict[str
 def run(
     container: Mapping[str, Any], operator: Mapping[str, str]
 ) -> subprocess.CompletedProcess[str]:
-    """Run a container's command; the operator's variables come after the container's own."""
-    own = {each["name"]: each["value"] for each in container["env"]}
+    """Run a container's command; the operator's variables come after the container's own.
+
+    Like kubelet, take `$$` for one dollar sign.
+    """
+    own = {each["name"]: each["value"].replace("$$", "$") for each in container["env"]}
     return subprocess.run(
-        container["command"],
+        [word.replace("$$", "$") for word in container["command"]],
         env={"PATH": "/usr/bin:/bin"} | own | dict(operator),
         capture_output=True,
         text=True,
