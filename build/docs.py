@@ -24,8 +24,8 @@ def pages() -> dict[str, str]:
     return {
         "flags.md": (
             f"# Flags\n\n{_NOTE}\n\n"
-            "In a flag, `-` and `_` are the same. A flag wins over its variables, the first variable"
-            " over the second, and an empty value counts as not given.\n\n"
+            "In a flag, `-` and `_` are the same. A flag wins over its variables, the first"
+            " variable over the second, and an empty value counts as not given.\n\n"
             f"## Of every framework\n\n{flags_markdown(GROUPS)}\n"
             f"## Of each framework\n\n{flags_markdown(frameworks)}"
         ),
