@@ -20,8 +20,9 @@ WORKER_IMAGE = "dlf.test/worker:1"
 """busybox, bash and the host's Python with its standard library; also the pause image."""
 
 _ARCHITECTURE = {"x86_64": "amd64", "aarch64": "arm64"}
-# busybox's own nslookup leaves out resolv.conf's search list, by which the training operator's init
-# container finds the master.
+# The training operator's init container runs `nslookup MASTER` in `sh` until it succeeds. busybox's
+# nslookup asks in every domain of the search list and fails when one of them does not know MASTER;
+# its `sh` would use that one whatever PATH says, so `sh` is bash.
 _NSLOOKUP = """#!/bin/sh
 for domain in $(sed -n 's/^search //p' /etc/resolv.conf); do
     busybox nslookup "$1.$domain" && exit
@@ -53,6 +54,7 @@ def worker_image(cache: Path) -> Path:
     interpreter = Path(sys.base_prefix, "bin", f"python{sys.version_info[0]}.{sys.version_info[1]}")
     links |= {"/bin/python3": str(interpreter), "/bin/python": str(interpreter)}
     files |= {str(file): file for file in _python_files(interpreter)}
+    links["/bin/sh"] = "bash"
     del links["/bin/nslookup"]
     texts = {"/etc/passwd": "root:x:0:0::/root:/bin/bash\n", "/etc/group": "root:x:0:\n"}
     scripts = {"/bin/nslookup": _NSLOOKUP}
