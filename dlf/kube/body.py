@@ -48,6 +48,13 @@ class Chunks:
         Raises:
             httpcore.RemoteProtocolError: they are no chunks.
         """
+        if self._left == 0 and not (self._rest or self._after_data or self._in_trailers):
+            # Mostly one whole chunk came: one live line.
+            end = data.find(b"\r\n")
+            if end > 0 and data.endswith(b"\r\n"):
+                size = _size(data[:end])
+                if size and size == len(data) - end - 4:
+                    return data[end + 2 : -2]
         if self._left >= len(data):
             self._left -= len(data)
             self._after_data = not self._left

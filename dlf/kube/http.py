@@ -56,11 +56,13 @@ class Stream:
         Raises:
             Unavailable: the stream broke, or nothing came.
         """
-        with _broken_is_unavailable():
+        try:
             if self._patience is None:
                 return await self._body.read()
             async with asyncio.timeout(self._patience):
                 return await self._body.read()
+        except BROKEN as error:
+            raise _unavailable(error) from error
 
     async def lines(self) -> AsyncIterator[bytes]:
         """The lines, without their newline; an unfinished last one is left out.
@@ -201,9 +203,13 @@ def _broken_is_unavailable() -> Iterator[None]:
     try:
         yield
     except BROKEN as error:
-        words = str(error)
-        kind = type(error).__name__
-        raise Unavailable(f"{kind}: {words}" if words else kind) from error
+        raise _unavailable(error) from error
+
+
+def _unavailable(error: Exception) -> Unavailable:
+    words = str(error)
+    kind = type(error).__name__
+    return Unavailable(f"{kind}: {words}" if words else kind)
 
 
 def _retry_after(response: httpx.Response) -> float:
