@@ -24,7 +24,42 @@ def _install(argv: Sequence[str], edge: Edge) -> ExitCode:
     return install.run(argv, edge)
 
 
+def _list(argv: Sequence[str], edge: Edge) -> ExitCode:
+    from dlf.commands import list as listing
+
+    return listing.run(argv, edge)
+
+
+def _status(argv: Sequence[str], edge: Edge) -> ExitCode:
+    from dlf.commands import status
+
+    return status.run(argv, edge)
+
+
+def _logs(argv: Sequence[str], edge: Edge) -> ExitCode:
+    from dlf.commands import logs
+
+    return logs.run(argv, edge)
+
+
+def _delete(argv: Sequence[str], edge: Edge) -> ExitCode:
+    from dlf.commands import delete
+
+    return delete.run(argv, edge)
+
+
+def _check(argv: Sequence[str], edge: Edge) -> ExitCode:
+    from dlf.commands import check
+
+    return check.run(argv, edge)
+
+
 COMMANDS: dict[str, tuple[str, Callable[[Sequence[str], Edge], ExitCode]]] = {
+    "check": ("say whether this cluster would run a task: `dlf check FRAMEWORK ...`", _check),
+    "list": ("list the jobs that dlf submitted", _list),
+    "status": ("explain the state of a job", _status),
+    "logs": ("print the logs of a job, and follow it to its end", _logs),
+    "delete": ("delete a job and all that belongs to it", _delete),
     "install": ("copy this executable to a file or directory", _install),
     "version": ("say what this dlf is made of", _version),
 }

@@ -74,7 +74,7 @@ def run(framework: Framework, argv: Sequence[str], edge: Edge) -> ExitCode:
     if asked.run.dry_run == "client":
         edge.out(to_text(_rendered(asked, edge), asked.run.output))
         return ExitCode.SUCCEEDED
-    from dlf.commands.cluster import train, validated
+    from dlf.commands.training import train, validated
 
     if asked.run.dry_run == "server":
         edge.out(to_text(edge.drive(validated(asked, edge)), asked.run.output))

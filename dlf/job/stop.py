@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable
+from contextlib import suppress
 
 from dlf.errors import DlfError
 from dlf.frameworks.phase import verdict
@@ -17,6 +18,7 @@ SIGNALLED = 20.0
 EXPIRED = 60.0
 """Seconds for a stop by a time limit: pods that ignore SIGTERM take 30 s to end."""
 
+_LOOK = 5.0  # seconds for one request that matters less
 _RELEASE = 20.0  # seconds that the operator gets to begin with stopping what still runs
 
 
@@ -36,25 +38,45 @@ async def stop(
     go with the pod.
     """
     name = f"{kind.name} {job.metadata.name}"
+    reason = ""
+    with suppress(DlfError, TimeoutError):  # what cannot be found out does not keep a job
+        async with asyncio.timeout(_LOOK):
+            reason = await launcher.disruption() if mode == "auto" else ""
+    try:
+        if mode != "keep" and not reason:
+            await delete(client, kind, job, say, seconds)
+            return
+        say(f"{name} goes on" + (f"; the cluster moves this launcher: {reason}" if reason else ""))
+        if job.metadata.owner_references:
+            async with asyncio.timeout(_LOOK):
+                await patch(client, kind, job, {"metadata": {"ownerReferences": None}})
+    except DlfError as error:
+        say(f"could not do so to {name}: {error.message}")
+    except TimeoutError:
+        say(f"{name} may go with this launcher's pod: the API server does not answer")
+
+
+async def delete(
+    client: KubeClient, kind: Kind, job: Job, say: Callable[[str], None], seconds: float
+) -> bool:
+    """Delete a job and wait so long until nothing of it is left; whether that came about.
+
+    Raises:
+        Rejected, ClusterLost: of the API server.
+    """
+    name = f"{kind.name} {job.metadata.name}"
+    say(f"deleting {name}")
     asked = False
     try:
         async with asyncio.timeout(seconds):
-            reason = await launcher.disruption() if mode == "auto" else ""
-            if mode == "keep" or reason:
-                why = f"; the cluster moves this launcher: {reason}" if reason else ""
-                say(f"{name} goes on{why}")
-                if job.metadata.owner_references:
-                    await patch(client, kind, job, {"metadata": {"ownerReferences": None}})
-                return
-            say(f"deleting {name}")
             await ask(client, kind, job)
             asked = True
             await gone(client, kind, job)
-    except DlfError as error:
-        say(f"{name} may still run: {error.message}")
     except TimeoutError:
         left = "its pods are still ending" if asked else "it may still run"
         say(f"{name} is not gone after {seconds:.0f} s; {left}")
+        return False
+    return True
 
 
 async def stop_rest(

@@ -60,7 +60,7 @@ def amount(text: str) -> Amount:
     low, tilde, high = (part.strip() for part in text.partition("~"))
     if not tilde:
         high = low
-    if _size(low) > _size(high):
+    if size(low) > size(high):
         raise ValueError(f"the request {low} is larger than the limit {high}; write MIN~MAX")
     return Amount(low, high)
 
@@ -117,7 +117,7 @@ def extra_resources(text: str) -> dict[str, str]:
     for name, value in parsed.items():
         if not isinstance(value, str):
             raise ValueError(wanted)
-        _size(value)
+        size(value)
         quantities[resource_name(name)] = value
     return quantities
 
@@ -133,7 +133,12 @@ def resource_name(text: str) -> str:
     return text
 
 
-def _size(quantity: str) -> Decimal:
+def size(quantity: str) -> Decimal:
+    """What a quantity stands for: `500m` is 0.5, `1Ki` is 1024.
+
+    Raises:
+        ValueError: it is none.
+    """
     form = _QUANTITY.fullmatch(quantity)
     if not form:
         raise ValueError(f"{quantity!r} is no quantity; write one such as 4, 500m, 8G or 8Gi")

@@ -13,7 +13,7 @@ from job.stage import NAMESPACE, Stage
 from virtual_loop import run as run_virtually
 
 from dlf.commands import train
-from dlf.commands.cluster import train as train_in_cluster
+from dlf.commands.training import train as train_in_cluster
 from dlf.edge import Edge
 from dlf.errors import DlfError, ExitCode
 from dlf.frameworks import BY_NAME

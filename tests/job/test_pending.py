@@ -217,13 +217,10 @@ def test_admission_webhook_that_refuses_ends_with_3_and_its_words() -> None:
     async def history(stage: Stage) -> None:
         pass
 
-    played = play(
-        history,
-        framework="mindspore",
-        before=lambda stage: (
-            stage.api.fail(verb="create", path="jobs", status=400, message=words) and None
-        ),
-    )
+    def before(stage: Stage) -> None:
+        stage.api.fail(verb="create", path="jobs", status=400, message=words)
+
+    played = play(history, framework="mindspore", before=before)
 
     assert played.code == ExitCode.REJECTED
     assert words in str(played.error)

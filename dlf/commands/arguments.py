@@ -1,0 +1,59 @@
+"""How the commands beside the frameworks read their words: some names, then flags."""
+
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+import msgspec
+
+from dlf.edge import Edge
+from dlf.errors import UsageError
+from dlf.task import scalars
+from dlf.task.flag import Flag
+from dlf.task.load import load, split
+
+
+class Selection(msgspec.Struct, frozen=True, kw_only=True):
+    """Which of several jobs of one name."""
+
+    kind: Annotated[
+        str, Flag("kind of the job, such as PyTorchJob; needed when two have its name")
+    ] = ""
+
+
+class Output(msgspec.Struct, frozen=True, kw_only=True):
+    """In which form."""
+
+    output: Annotated[
+        str,
+        Flag("a table, or JSON", scalars.choice("text", "json"), metavar="text|json"),
+    ] = "text"
+
+
+def read(
+    argv: Sequence[str],
+    edge: Edge,
+    usage: str,
+    groups: Sequence[tuple[str, type[msgspec.Struct]]],
+) -> tuple[list[str], list[Any]] | None:
+    """The names, and a struct of each group; None when only the help was wanted, and printed.
+
+    Args:
+        argv: what follows the command.
+        edge: the process.
+        usage: the command, with a word in upper case for each name: `dlf delete JOB`.
+        groups: title and struct of each group of flags.
+
+    Raises:
+        UsageError: a wrong flag, or too many or too few names.
+    """
+    if {"-h", "--help"} & set(argv):
+        from dlf.task.help import flags_text
+
+        edge.out(f"Usage:\n  {usage} [flags]\n\n{flags_text(groups, edge.width)}")
+        return None
+    arguments = split(argv, *(group for _, group in groups))
+    names = [word for word in usage.split() if word.isupper()]
+    if len(arguments.positional) != len(names):
+        given = f"{arguments.positional[-1]!r} is too much" if arguments.positional else ""
+        raise UsageError(given or f"{names[0]} is missing", f"write {usage}")
+    return arguments.positional, [load(group, arguments, edge.env) for _, group in groups]

@@ -1,0 +1,55 @@
+"""`dlf check FRAMEWORK`: would this cluster run the task? Nothing is created."""
+
+from collections.abc import Sequence
+
+from dlf.commands import train
+from dlf.commands.cluster import connect
+from dlf.commands.table import table
+from dlf.edge import Edge
+from dlf.errors import ExitCode, UsageError, nearest
+from dlf.frameworks import BY_NAME
+from dlf.job.check import Line, Result, check
+
+
+def run(argv: Sequence[str], edge: Edge) -> ExitCode:
+    """Print a table of what was looked at; 3 when something stands in the way.
+
+    The flags are those of `dlf FRAMEWORK`.
+    """
+    if not argv or argv[0] in {"-h", "--help"}:
+        edge.out("Usage:\n  dlf check FRAMEWORK [flags of dlf FRAMEWORK]\n")
+        return ExitCode.SUCCEEDED
+    name, *rest = argv
+    if name not in BY_NAME:
+        raise UsageError(f"unknown framework {name!r}", nearest(name, [*BY_NAME]))
+    if {"-h", "--help"} & set(rest):
+        return train.run(BY_NAME[name], rest, edge)
+    asked = train.parse(BY_NAME[name], rest, edge.env)
+    lines: list[Line] = edge.drive(_lines(asked, edge))
+    edge.out(text(lines))
+    failed = any(line.result is Result.FAILED for line in lines)
+    return ExitCode.REJECTED if failed else ExitCode.SUCCEEDED
+
+
+def text(lines: Sequence[Line]) -> str:
+    """The table; under each line with something to do, what that is."""
+    rows = [(line.check, line.result.value, line.found) for line in lines]
+    head, *told = table(("CHECK", "RESULT", "FOUND"), rows).splitlines()
+    shown = [head]
+    for line, row in zip(lines, told, strict=True):
+        shown.append(row)
+        if line.remedy and line.result is not Result.OK:
+            shown.append(f"  -> {line.remedy}")
+    return "\n".join(shown) + "\n"
+
+
+async def _lines(asked: train.Invocation, edge: Edge) -> list[Line]:
+    async with connect(asked.connection, edge) as (client, namespace):
+        return await check(
+            client,
+            namespace,
+            asked.framework,
+            asked.task,
+            backend=asked.run.backend,
+            suffix=edge.token(4),
+        )

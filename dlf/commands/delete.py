@@ -1,0 +1,29 @@
+"""`dlf delete JOB`: delete a job, and wait until nothing of it is left."""
+
+from collections.abc import Sequence
+
+from dlf.commands.arguments import Selection, read
+from dlf.commands.cluster import connect
+from dlf.edge import Edge
+from dlf.errors import ExitCode
+from dlf.job.lookup import one
+from dlf.job.stop import EXPIRED, delete
+from dlf.task.options import Connection
+
+_GROUPS = (("Job", Selection), ("Cluster", Connection))
+
+
+def run(argv: Sequence[str], edge: Edge) -> ExitCode:
+    """Delete it; 124 when something of it is still there after a minute."""
+    asked = read(argv, edge, "dlf delete JOB", _GROUPS)
+    if asked is None:
+        return ExitCode.SUCCEEDED
+    (name,), (selection, connection) = asked
+    gone: bool = edge.drive(_delete(name, selection, connection, edge))
+    return ExitCode.SUCCEEDED if gone else ExitCode.TIMEOUT
+
+
+async def _delete(name: str, selection: Selection, connection: Connection, edge: Edge) -> bool:
+    async with connect(connection, edge) as (client, namespace):
+        kind, job = await one(client, namespace, name, selection.kind)
+        return await delete(client, kind, job, edge.say, EXPIRED)

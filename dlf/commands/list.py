@@ -1,0 +1,48 @@
+"""`dlf list`: the jobs that dlf submitted in a namespace."""
+
+import datetime
+from collections.abc import Sequence
+
+import msgspec
+
+from dlf.commands.arguments import Output, read
+from dlf.commands.cluster import connect
+from dlf.commands.table import age, table
+from dlf.edge import Edge
+from dlf.errors import ExitCode
+from dlf.job.view import Row, overview
+from dlf.task.options import Connection
+
+_GROUPS = (("Output", Output), ("Cluster", Connection))
+
+
+def run(argv: Sequence[str], edge: Edge) -> ExitCode:
+    """Print them, the newest first."""
+    asked = read(argv, edge, "dlf list", _GROUPS)
+    if asked is None:
+        return ExitCode.SUCCEEDED
+    output, connection = asked[1]
+    rows: list[Row] = edge.drive(_rows(connection, edge))
+    if output.output == "json":
+        edge.out(msgspec.json.format(msgspec.json.encode(rows), indent=2).decode() + "\n")
+        return ExitCode.SUCCEEDED
+    if not rows:
+        edge.say("no jobs of dlf in this namespace")
+        return ExitCode.SUCCEEDED
+    now = datetime.datetime.now(datetime.UTC)
+    head = ("KIND", "NAME", "STATE", "READY", "AGE", "TASK")
+    edge.out(
+        table(
+            head,
+            [
+                (r.kind, r.name, r.state, f"{r.ready}/{r.total}", age(r.created, now), r.task)
+                for r in rows
+            ],
+        )
+    )
+    return ExitCode.SUCCEEDED
+
+
+async def _rows(connection: Connection, edge: Edge) -> list[Row]:
+    async with connect(connection, edge) as (client, namespace):
+        return await overview(client, namespace)

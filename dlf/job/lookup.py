@@ -1,0 +1,123 @@
+"""Finding jobs that are already there, of every kind that the cluster serves."""
+
+import asyncio
+
+from dlf.errors import DlfError, Rejected, UsageError
+from dlf.job.existing import SPEC_HASH
+from dlf.kube.client import KubeClient
+from dlf.manifest.kinds import JOB_KINDS, Kind
+from dlf.manifest.observed import Job
+
+Found = tuple[Kind, Job]
+
+
+def matches(kind: Kind, word: str) -> bool:
+    """Whether `--kind WORD` means this kind: its name, plural or platform type; "" means any."""
+    return word.lower() in {"", kind.name.lower(), kind.plural, kind.word}
+
+
+async def serving(client: KubeClient, word: str = "") -> list[Kind]:
+    """The job kinds that the cluster serves.
+
+    Raises:
+        UsageError: dlf knows no kind of this word.
+        Rejected: the cluster serves none of them.
+    """
+    wanted = [kind for kind in JOB_KINDS if matches(kind, word)]
+    if not wanted:
+        names = ", ".join(dict.fromkeys(kind.name for kind in JOB_KINDS))
+        raise UsageError(f"--kind={word!r}: no such kind", f"write one of {names}")
+    versions = sorted({(kind.group, kind.version) for kind in wanted})
+    plurals = await asyncio.gather(*(client.served(*version) for version in versions))
+    served = dict(zip(versions, plurals, strict=True))
+    found = [kind for kind in wanted if kind.plural in served[kind.group, kind.version]]
+    if not found:
+        raise Rejected(
+            "the cluster serves no kind of training job" + (f" {word!r}" if word else ""),
+            "install the operator that does: training-operator, mpi-operator or Volcano",
+            status=404,
+            reason="NotFound",
+        )
+    return found
+
+
+async def of_dlf(client: KubeClient, namespace: str) -> list[Found]:
+    """The jobs of a namespace that dlf submitted, the newest first.
+
+    Kinds that may not be listed are left out, unless none may be.
+
+    Raises:
+        Rejected: no kind is served, or none may be listed.
+    """
+    kinds = await serving(client)
+    answers = await asyncio.gather(
+        *(client.list(kind, namespace, Job) for kind in kinds), return_exceptions=True
+    )
+    refused = [answer for answer in answers if isinstance(answer, BaseException)]
+    if len(refused) == len(answers) or any(not isinstance(each, Rejected) for each in refused):
+        raise refused[0]
+    found: dict[str, Found] = {}
+    for kind, answer in zip(kinds, answers, strict=True):
+        for job in () if isinstance(answer, BaseException) else answer[0]:
+            if SPEC_HASH in (job.metadata.annotations or {}):
+                # An object may be served in two versions.
+                found.setdefault(job.metadata.uid, (kind, job))
+    return sorted(
+        found.values(), key=lambda each: each[1].metadata.creation_timestamp, reverse=True
+    )
+
+
+async def named(client: KubeClient, namespace: str, name: str, word: str) -> list[Found]:
+    """The jobs of this name, at most one of each kind; whoever started them.
+
+    Raises:
+        UsageError, Rejected: as `serving`; and Rejected when no kind may be read.
+    """
+    kinds = await serving(client, word)
+    answers = await asyncio.gather(
+        *(client.get(kind, namespace, name, Job) for kind in kinds), return_exceptions=True
+    )
+    refused = [answer for answer in answers if isinstance(answer, BaseException)]
+    if len(refused) == len(answers) or any(not isinstance(each, DlfError) for each in refused):
+        raise refused[0]
+    found: dict[str, Found] = {}
+    for kind, answer in zip(kinds, answers, strict=True):
+        if isinstance(answer, Job):
+            found.setdefault(answer.metadata.uid, (kind, answer))
+    return list(found.values())
+
+
+async def one(client: KubeClient, namespace: str, name: str, word: str) -> Found:
+    """The job of this name.
+
+    Raises:
+        Rejected: there is none.
+        UsageError: several kinds have one, or `word` is no kind.
+    """
+    found = await named(client, namespace, name, word)
+    if not found:
+        raise missing(namespace, name)
+    return only(found)
+
+
+def only(found: list[Found]) -> Found:
+    """The one that was found.
+
+    Raises:
+        UsageError: it is not the only one.
+    """
+    if len(found) > 1:
+        kinds = " and ".join(f"a {kind.name}" for kind, _ in found)
+        name = found[0][1].metadata.name
+        raise UsageError(f"{name!r} is the name of {kinds}", "say which with --kind")
+    return found[0]
+
+
+def missing(namespace: str, name: str) -> Rejected:
+    """There is no such job."""
+    return Rejected(
+        f"there is no job {name!r} in namespace {namespace}",
+        "see `dlf list`",
+        status=404,
+        reason="NotFound",
+    )

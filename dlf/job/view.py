@@ -1,0 +1,203 @@
+"""What `list` and `status` show of jobs: plain values, made of what the cluster says."""
+
+import asyncio
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+
+import msgspec
+
+from dlf.errors import Rejected
+from dlf.frameworks.phase import verdict
+from dlf.job.events import moment
+from dlf.job.lookup import Found, of_dlf
+from dlf.job.pod_state import containers, words
+from dlf.job.roles import identify, replicas
+from dlf.kube.client import KubeClient
+from dlf.manifest.kinds import EVENT, POD, TRAINING_LABEL, VOLCANO_LABEL, Kind
+from dlf.manifest.observed import Event, Job, Pod
+
+_EVENTS = 20  # newest events that are shown
+
+
+class Row(msgspec.Struct, frozen=True, kw_only=True):
+    """One job in a list. `created` is RFC 3339 in UTC."""
+
+    kind: str
+    name: str
+    state: str
+    ready: int
+    total: int
+    created: str
+    task: str
+
+
+class PodRow(msgspec.Struct, frozen=True, kw_only=True):
+    """One pod of a job."""
+
+    name: str
+    role: str
+    rank: int | None
+    state: str
+    node: str
+    restarts: int
+
+
+class ConditionRow(msgspec.Struct, frozen=True, kw_only=True):
+    """One condition of a job."""
+
+    type: str
+    status: str
+    reason: str
+    message: str
+    since: str
+
+
+class EventRow(msgspec.Struct, frozen=True, kw_only=True):
+    """One event about the job or what belongs to it."""
+
+    time: str
+    type: str
+    object: str
+    reason: str
+    message: str
+
+
+class Status(msgspec.Struct, frozen=True, kw_only=True):
+    """One job with all that explains its state; `reason` is the operator's."""
+
+    job: Row
+    namespace: str
+    reason: str
+    conditions: list[ConditionRow]
+    pods: list[PodRow]
+    events: list[EventRow]
+
+
+async def overview(client: KubeClient, namespace: str) -> list[Row]:
+    """The jobs that dlf submitted in a namespace, the newest first.
+
+    Raises:
+        Rejected: they may not be read.
+    """
+    jobs, (training, _), (volcano, _) = await asyncio.gather(
+        of_dlf(client, namespace),
+        client.list(POD, namespace, Pod, label_selector=TRAINING_LABEL),
+        client.list(POD, namespace, Pod, label_selector=VOLCANO_LABEL),
+    )
+    ready = Counter(
+        (label, (pod.metadata.labels or {}).get(label, ""))
+        for label, pods in ((TRAINING_LABEL, training), (VOLCANO_LABEL, volcano))
+        for pod in pods
+        if _is_ready(pod)
+    )
+    return [row(found, ready[found[0].job_label, found[1].metadata.name]) for found in jobs]
+
+
+async def status(client: KubeClient, namespace: str, found: Found) -> Status:
+    """All about one job. Events are left out where they may not be read.
+
+    Raises:
+        Rejected: its pods may not be read.
+    """
+    kind, job = found
+    name = job.metadata.name
+    (pods, _), events = await asyncio.gather(
+        client.list(POD, namespace, Pod, label_selector=f"{kind.job_label}={name}"),
+        _events(client, namespace, name),
+    )
+    said = verdict(job)
+    conditions = (job.status.conditions if job.status else None) or ()
+    return Status(
+        job=row(found, sum(map(_is_ready, pods))),
+        namespace=namespace,
+        reason=": ".join(filter(None, (said.reason, said.message))),
+        conditions=[
+            ConditionRow(
+                type=each.type,
+                status=each.status,
+                reason=each.reason or "",
+                message=each.message or "",
+                since=each.last_transition_time or "",
+            )
+            for each in conditions
+            if each.type
+        ],
+        pods=sorted(_pod_rows(pods, replicas(job)), key=_by_rank),
+        events=events,
+    )
+
+
+def row(found: Found, ready: int) -> Row:
+    """A job as one line."""
+    kind, job = found
+    state = "deleting" if job.metadata.deletion_timestamp else verdict(job).phase.value
+    return Row(
+        kind=_kind_word(kind),
+        name=job.metadata.name,
+        state=state,
+        ready=ready,
+        total=sum(replicas(job).values()),
+        created=job.metadata.creation_timestamp,
+        task=_task(job),
+    )
+
+
+def _kind_word(kind: Kind) -> str:
+    return "Volcano Job" if kind.job_label == VOLCANO_LABEL else kind.name
+
+
+def _task(job: Job) -> str:
+    """The task's name as it was given, or else its id."""
+    labels, annotations = job.metadata.labels or {}, job.metadata.annotations or {}
+    for key in ("task-name", "task-id"):
+        if text := annotations.get(f"dlf/{key}") or labels.get(key):
+            return text
+    return ""
+
+
+def _is_ready(pod: Pod) -> bool:
+    return pod.status.phase == "Running" and not pod.metadata.deletion_timestamp
+
+
+def _pod_rows(pods: Iterable[Pod], counts: Mapping[str, int]) -> Iterable[PodRow]:
+    for pod in pods:
+        who = identify(pod, dict(counts))
+        yield PodRow(
+            name=pod.metadata.name,
+            role=who.role,
+            rank=who.rank,
+            state=words(pod),
+            node=pod.spec.node_name or "",
+            restarts=sum(each.restart_count for each in containers(pod)),
+        )
+
+
+def _by_rank(pod: PodRow) -> tuple[int, str]:
+    return (-1 if pod.rank is None else pod.rank), pod.name
+
+
+async def _events(client: KubeClient, namespace: str, job: str) -> list[EventRow]:
+    try:
+        events, _ = await client.list(EVENT, namespace, Event)
+    except Rejected:
+        return []
+    return event_rows(events, job)
+
+
+def event_rows(events: Sequence[Event], job: str) -> list[EventRow]:
+    """The newest events about a job and what has its name as a beginning, oldest first."""
+    about = [
+        event
+        for event in sorted(events, key=moment)
+        if f"{event.involved_object.name}-".startswith(f"{job}-")
+    ]
+    return [
+        EventRow(
+            time=moment(event),
+            type=event.type or "",
+            object=event.involved_object.name,
+            reason=event.reason or "",
+            message=(event.message or "").strip(),
+        )
+        for event in about[-_EVENTS:]
+    ]
