@@ -57,7 +57,7 @@ async def _show(
         with log_writer(edge) as writer:
 
             def open_logs(ranks: int) -> Multiplexer:
-                options = log_options(logs, edge, ranks=ranks, follow=follow_on)
+                options = log_options(logs, edge, ranks, follow=follow_on)
                 return Multiplexer(client, writer, options, edge.say)
 
             await show(

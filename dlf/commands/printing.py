@@ -1,4 +1,4 @@
-"""From flags to log options, for every command that prints logs of a cluster."""
+"""From flags to log options, for every command that prints logs."""
 
 import msgspec
 
@@ -8,8 +8,8 @@ from dlf.logs.options import LogOptions
 from dlf.task.options import Logs
 
 
-def log_options(flags: Logs, edge: Edge, *, ranks: int, follow: bool = True) -> LogOptions:
-    """The options of the multiplexer.
+def log_options(flags: Logs, edge: Edge, ranks: int, *, follow: bool = True) -> LogOptions:
+    """How logs are printed.
 
     Args:
         flags: as parsed.

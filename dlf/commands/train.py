@@ -2,6 +2,7 @@
 
 import os.path
 from collections.abc import Coroutine, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -93,6 +94,7 @@ def _rendered(asked: Invocation, edge: Edge) -> Manifest:
 
 
 async def _locally(asked: Invocation, edge: Edge) -> Outcome:
+    from dlf.commands.printing import log_options
     from dlf.local.run import run as run_locally
 
     return await run_locally(
@@ -100,7 +102,7 @@ async def _locally(asked: Invocation, edge: Edge) -> Outcome:
         env=edge.env,
         working_dir=asked.task.working_dir if "working_dir" in asked.arguments.flags else "",
         stdout=edge.stdout,
-        logs=asked.logs,
+        log_options=partial(log_options, asked.logs, edge),
         timeout=asked.lifecycle.timeout,
         lead=asked.framework.lead,
         strict=asked.lifecycle.strict,

@@ -30,7 +30,7 @@ async def train(asked: "Invocation", edge: Edge) -> Outcome:
         with log_writer(edge) as writer:
 
             def open_logs(ranks: int) -> Multiplexer:
-                options = log_options(asked.logs, edge, ranks=ranks)
+                options = log_options(asked.logs, edge, ranks)
                 return Multiplexer(client, writer, options, edge.say)
 
             murmur = detail(asked.connection, edge)

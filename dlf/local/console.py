@@ -1,25 +1,21 @@
 """The pods' lines, printed as on Kubernetes."""
 
 import asyncio
-import os
 import time
 from collections import deque
-from collections.abc import AsyncGenerator, Callable, Mapping
+from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing, suppress
 from datetime import UTC, datetime
-
-import msgspec
 
 from dlf.logs.collapse import WINDOW, Collapser
 from dlf.logs.cursor import Batch
 from dlf.logs.files import LogFiles
-from dlf.logs.format import formatter, wants_colour
+from dlf.logs.format import formatter
 from dlf.logs.lines import LineBuffer
 from dlf.logs.options import LogOptions
 from dlf.logs.printer import Printer
 from dlf.logs.target import Target
 from dlf.logs.writer import OutputClosed, Writer
-from dlf.task.options import Logs
 
 KEPT_LINES = 20
 """Lines of each pod that a report shows."""
@@ -28,15 +24,6 @@ _SHOWN = 512  # bytes of a line in a report
 _FLUSH = 3.0  # seconds
 LONGEST_LINE = 16 << 20
 """Bytes from which an unterminated line is printed in pieces."""
-
-
-def options(logs: Logs, env: Mapping[str, str], stdout: int, ranks: int) -> LogOptions:
-    """How to print, by the flags, the terminal, and the number of ranks."""
-    return LogOptions(
-        **msgspec.structs.asdict(logs),
-        colour=wants_colour(env, is_terminal=os.isatty(stdout)),
-        ranks=ranks,
-    )
 
 
 class Console:

@@ -12,13 +12,13 @@ from dlf.errors import UsageError
 from dlf.job.outcome import Outcome
 from dlf.local import cards, keeper
 from dlf.local.attempt import Attempt
-from dlf.local.console import Console, options
+from dlf.local.console import Console
 from dlf.local.keeper import Keeper
 from dlf.local.plan import Plan, plan
 from dlf.local.ports import free_ports
 from dlf.local.result import conclude
+from dlf.logs.options import LogOptions
 from dlf.manifest.manifest import Manifest
-from dlf.task.options import Logs
 
 _TMP = "/tmp"  # noqa: S108 - the directory in it has an unguessable name, and must be new
 
@@ -33,7 +33,7 @@ async def run(
     *,
     env: Mapping[str, str],
     working_dir: str,
-    logs: Logs,
+    log_options: Callable[[int], LogOptions],
     timeout: float,
     lead: str,
     strict: bool,
@@ -51,7 +51,7 @@ async def run(
         manifest: the rendered resource.
         env: the environment that the processes inherit.
         working_dir: where they run; "" for the current directory.
-        logs: how to print their lines.
+        log_options: how to print the lines of so many ranks.
         timeout: seconds for the whole job; 0 for no limit.
         lead: the role whose pod 0 completes the job, or "" for the operator's own rule.
         strict: a pod that failed in a job that succeeded makes the exit code 1.
@@ -73,7 +73,7 @@ async def run(
     guard = Keeper(mark, scratch)
     try:
         _write(job.files, scratch)
-        console = Console(stdout, options(logs, env, stdout, len(job.processes)), say)
+        console = Console(stdout, log_options(len(job.processes)), say)
         try:
             start = partial(Attempt, job, environments, working_dir, guard, console, say)
             return await _follow(manifest, job, start, console, timeout, say, strict=strict)

@@ -13,9 +13,9 @@ from dlf.frameworks import BY_NAME
 from dlf.job.outcome import Outcome
 from dlf.local import attempt
 from dlf.local.run import run
+from dlf.logs.options import LogOptions
 from dlf.manifest.kubeflow import PyTorchJobSpec
 from dlf.manifest.manifest import Manifest
-from dlf.task.options import Logs
 
 
 class Here:
@@ -34,7 +34,7 @@ class Here:
                     manifest,
                     env=dict(os.environ),
                     working_dir=str(self.output.parent),
-                    logs=Logs(),
+                    log_options=lambda ranks: LogOptions(ranks=ranks),
                     timeout=timeout,
                     lead=lead,
                     strict=strict,
