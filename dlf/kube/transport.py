@@ -28,7 +28,7 @@ def make_transport(context: ssl.SSLContext, proxy: str) -> httpx.AsyncHTTPTransp
     transport = httpx.AsyncHTTPTransport(
         verify=context,
         trust_env=False,
-        proxy=httpx.Proxy(proxy, ssl_context=context) if proxy else None,
+        proxy=_proxy(proxy, context) if proxy else None,
         limits=httpx.Limits(max_keepalive_connections=_IDLE, keepalive_expiry=_IDLE_SECONDS),
         socket_options=KEEPALIVE,
     )
@@ -115,3 +115,8 @@ class _Body:
     async def aclose(self) -> None:
         await self._response.aclose()
         await self._connection.aclose()
+
+
+def _proxy(url: str, context: ssl.SSLContext) -> httpx.Proxy:
+    # Of an http:// proxy httpx refuses a context; for an https:// one it would load its own.
+    return httpx.Proxy(url, ssl_context=context if url.startswith("https:") else None)

@@ -18,6 +18,7 @@ from bench.server import Load
 TESTS = Path(__file__).resolve().parents[1]
 PIPE = 1 << 20  # bytes that the pipe to the reader may hold
 GIVE_UP = 20.0  # seconds without a line
+GIVE_UP_FIRST = 120.0  # seconds without the first one: live lines wait until all logs are open
 
 
 class Result(msgspec.Struct, frozen=True):
@@ -93,7 +94,7 @@ def _read(fd: int, load: Load, pid: int) -> tuple[int, float, float, list[float]
     delays: list[float] = []
     rest = b""
     os.set_blocking(fd, False)
-    while lines < load.total and time.monotonic() - last < GIVE_UP:
+    while lines < load.total and time.monotonic() - last < (GIVE_UP if lines else GIVE_UP_FIRST):
         try:
             data = os.read(fd, PIPE)
         except BlockingIOError:
