@@ -5,26 +5,13 @@ from pathlib import Path
 
 import httpx
 
+from dlf.job.permissions import rules
+
 from .pki import Authority
 from .sandbox import wait_until
 
 SERVICE_ACCOUNT = "kubeflow-pipeline"
 _TOKEN_SECONDS = 3600
-
-_RULES = [
-    {
-        "apiGroups": ["kubeflow.org", "batch.volcano.sh"],
-        "resources": [
-            *("pytorchjobs", "tfjobs", "paddlejobs", "mxjobs", "xgboostjobs", "mpijobs"),
-            "jobs",
-        ],
-        "verbs": ["create", "get", "list", "watch", "delete"],
-    },
-    {"apiGroups": ["bus.volcano.sh"], "resources": ["commands"], "verbs": ["create"]},
-    {"apiGroups": [""], "resources": ["pods"], "verbs": ["get", "list", "watch"]},
-    {"apiGroups": [""], "resources": ["pods/log"], "verbs": ["get"]},
-    {"apiGroups": [""], "resources": ["events"], "verbs": ["list"]},
-]
 
 
 @dataclass(frozen=True)
@@ -41,7 +28,8 @@ def create_workspace(
 ) -> Workspace:
     """Create namespace, ServiceAccount, Role, binding and kubeconfig.
 
-    On return pods can be created there: the namespace has its default ServiceAccount.
+    The Role has what dlf says that it needs, so that what dlf leaves unsaid fails the tests. On
+    return pods can be created there: the namespace has its default ServiceAccount.
     """
     api.post("/api/v1/namespaces", json={"metadata": {"name": name}}).raise_for_status()
     core = f"/api/v1/namespaces/{name}"
@@ -51,7 +39,7 @@ def create_workspace(
     role = {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": SERVICE_ACCOUNT}
     for path, manifest in (
         (f"{core}/serviceaccounts", {"metadata": metadata}),
-        (f"{rbac}/roles", {"metadata": metadata, "rules": _RULES}),
+        (f"{rbac}/roles", {"metadata": metadata, "rules": rules("run", "explain", cluster=False)}),
         (f"{rbac}/rolebindings", {"metadata": metadata, "roleRef": role, "subjects": [account]}),
     ):
         api.post(path, json=manifest).raise_for_status()
