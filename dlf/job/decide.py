@@ -1,5 +1,7 @@
 """The outcome of a job that was followed: its exit code, the first cause, what else to know."""
 
+import msgspec
+
 from dlf.errors import ExitCode
 from dlf.frameworks.phase import Phase
 from dlf.job.ending import End, Ending
@@ -31,13 +33,12 @@ def decide(
         ending: why following ended.
         kind: of the job.
         follower: the job and its pods as they are now.
-        logs: knows the last lines of each container, and which could not be read whole.
+        logs: knows the last lines of each container.
         strict: a pod that failed in a job that succeeded makes the exit code 1.
     """
     pods = follower.pods
     found = failures(pods, pods.identify, logs.last_lines)
-    warnings = [f"log not read to its end: {each}" for each in logs.incomplete]
-    warnings += [f"log not read: {each}" for each in logs.unread]
+    warnings: list[str] = []
     said = ending.verdict
     operator = ": ".join(filter(None, (said.reason, said.message)))
     if ending.end is End.DELETED and pods.all_succeeded():
@@ -59,6 +60,19 @@ def decide(
             follower, ExitCode.FAILED, "succeeded, but not all its pods", operator, found, warnings
         )
     return _outcome(follower, ExitCode.SUCCEEDED, "succeeded", operator, (), warnings)
+
+
+def with_logs(outcome: Outcome, logs: Multiplexer) -> Outcome:
+    """The outcome, and which logs could not be read whole; `logs` is closed by then."""
+    notes = [
+        f"{what}: {_listed(found)}"
+        for what, found in (
+            ("logs not read", logs.unread),
+            ("logs not read to their end", logs.incomplete),
+        )
+        if found
+    ]
+    return msgspec.structs.replace(outcome, warnings=(*outcome.warnings, *notes))
 
 
 def _outcome(

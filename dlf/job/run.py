@@ -7,7 +7,7 @@ import msgspec
 
 from dlf.errors import DlfError, ExitCode, Rejected
 from dlf.frameworks.framework import Framework
-from dlf.job.decide import decide
+from dlf.job.decide import decide, with_logs
 from dlf.job.ending import End
 from dlf.job.follower import Follower
 from dlf.job.launcher import Launcher
@@ -92,12 +92,12 @@ async def run(
                 owner=None if limits.no_owner else await launcher.owner(),
                 say=say,
             )
-        return await _follow(request, client, kind, job, launcher, logs, say, detail)
+        outcome = await _follow(request, client, kind, job, launcher, logs, say, detail)
     except TimeoutError:
         job = await _submitted(request, client, kind, manifest)
         if job:
             await stop(limits.on_exit, client, kind, job, launcher, say, EXPIRED)
-        return Outcome(
+        outcome = Outcome(
             code=ExitCode.TIMEOUT,
             job=f"{kind.name} {manifest.metadata.name}",
             phase="could not be submitted in time",
@@ -111,6 +111,7 @@ async def run(
         raise
     finally:
         await logs.aclose()
+    return with_logs(outcome, logs)
 
 
 def _first(*limits: float) -> float | None:

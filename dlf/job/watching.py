@@ -1,5 +1,6 @@
 """A watch that outlives refusals."""
 
+import asyncio
 from collections.abc import Callable
 from contextlib import aclosing
 from typing import TypeVar
@@ -10,6 +11,8 @@ from dlf.kube.follow import Change, Snapshot, follow
 from dlf.kube.refusal import Unavailable
 from dlf.kube.request import action_of
 from dlf.manifest.kinds import Kind
+
+_SETTLED = 10.0  # seconds; a watch that is refused is so at once, right after its list
 
 T = TypeVar("T")
 
@@ -33,6 +36,7 @@ async def watch(
         Rejected: it refused from the start.
         ClusterLost: it failed or refused for the whole outage budget.
     """
+    loop = asyncio.get_running_loop()
     allowed = False
     with client.retry(action_of("watch", kind, namespace)) as retry:
         while True:
@@ -44,13 +48,18 @@ async def watch(
                 label_selector=label_selector,
                 field_selector=field_selector,
             )
+            began = loop.time()
             try:
                 async with aclosing(steps):
                     async for step in steps:
-                        allowed = True
-                        retry.worked()
+                        if isinstance(step, Change):
+                            allowed = True
+                            retry.worked()
                         take(step)
             except Rejected as error:
+                if loop.time() - began > _SETTLED:  # it was allowed, but nothing changed
+                    allowed = True
+                    retry.worked()
                 if not allowed:
                     raise
                 await retry.wait(Unavailable(error.message))

@@ -65,7 +65,7 @@ class Played:
             self.outcome = stage.task.result()
             self.code = self.outcome.code
             stage.said += report.block(self.outcome)
-        self.out = out.decode().splitlines()
+        self.out = out.decode(errors="replace").splitlines()
         self.said = stage.said
         self.requests = [f"{r.method} {r.path}" for r in stage.api.requests]
         store = stage.api.store

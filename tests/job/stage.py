@@ -4,6 +4,7 @@ A history is a coroutine that plays the operator, the kubelets and everybody els
 """
 
 import asyncio
+import datetime
 from collections.abc import Callable
 from typing import Any
 
@@ -157,6 +158,29 @@ class Stage:
             }
         }
         self._state(pod, "Failed" if code else "Succeeded", state, **status)
+
+    def deletes(self, pod: str, grace: int = 30) -> None:
+        """Somebody asks for the pod's deletion; it stays until its containers have ended."""
+        end = self.api.store.now() + datetime.timedelta(seconds=grace)
+        mark = {
+            "deletionTimestamp": end.strftime("%Y-%m-%dT%H:%M:%SZ"),
+            "deletionGracePeriodSeconds": grace,
+        }
+        self.api.store.patch(self.pods, pod, {"metadata": mark})
+
+    def restarts(self, pod: str, count: int, code: int) -> None:
+        """The pod's container failed with this code, and runs again."""
+        name = self._container(pod)
+        ended = {"exitCode": code, "reason": "Error", "finishedAt": self.api.store.stamp()}
+        status = {
+            "name": name,
+            "containerID": f"containerd://{pod}#{count}",
+            "restartCount": count,
+            "state": {"running": {"startedAt": self.api.store.stamp()}},
+            "lastState": {"terminated": {**ended, "containerID": f"containerd://{pod}"}},
+        }
+        self.api.logs.restart(NAMESPACE, pod, name)
+        self.api.store.patch(self.pods, pod, {"status": {"containerStatuses": [status]}})
 
     def waits(self, pod: str, reason: str, message: str = "") -> None:
         """The pod's container cannot start yet."""

@@ -1,0 +1,285 @@
+"""Why a job failed: the last block on stderr, first cause first."""
+
+import asyncio
+import json
+
+import pytest
+from job.histories import FIRST, JOB, MASTER, SECOND, fail, three_pods
+from job.play import Played, play
+from job.stage import Stage
+
+from dlf.errors import ExitCode
+from dlf.job import report
+
+
+def headline(played: Played) -> str:
+    """The first line of the last block."""
+    assert played.outcome
+    return report.headline(played.outcome)
+
+
+def test_first_failure_comes_before_the_wave_that_it_causes() -> None:
+    """Its last lines are shown; of the others, whose logs are full of it, only a line each."""
+
+    async def history(stage: Stage) -> None:
+        job, pods = await three_pods(stage)
+        stage.ends(pods[2], 1, "Traceback", "ValueError: no data")
+        await asyncio.sleep(3)
+        stage.ends(pods[0], 1, "NCCL WARN remote process exited", "ChildFailedError: train.py")
+        stage.ends(pods[1], 134, "NCCL watchdog")
+        await fail(stage, job)
+
+    played = play(history)
+
+    assert played.code == ExitCode.FAILED
+    assert played.said[-8:] == [
+        f"PyTorchJob {JOB} failed: pod {SECOND} (worker, rank 2): exit code 1, on node node-1"
+        " (and 2 more)",
+        f"  last lines of {SECOND}:",
+        "  | hello from 2",
+        "  | Traceback",
+        "  | ValueError: no data",
+        f"  then pod {MASTER} (master, rank 0): exit code 1, on node node-1",
+        f"  then pod {FIRST} (worker, rank 1): exit code 134, aborted: an assertion or a runtime "
+        "error in native code, on node node-1",
+        "  the operator says: JobFailed: the job is Failed",
+    ]
+    assert not any("ChildFailedError" in line for line in played.said)
+
+
+@pytest.mark.parametrize(
+    ("code", "reason", "told"),
+    [
+        pytest.param(137, "OOMKilled", "OOMKilled, exit code 137, out of memory", id="oom"),
+        pytest.param(137, "", "exit code 137, killed: out of memory, or stopped", id="killed"),
+        pytest.param(139, "", "exit code 139, segmentation fault", id="segfault"),
+        pytest.param(143, "", "exit code 143, terminated by SIGTERM", id="terminated"),
+        pytest.param(126, "", "exit code 126, command found but not executable", id="126"),
+        pytest.param(127, "", "exit code 127, command not found", id="127"),
+        pytest.param(136, "", "exit code 136, ended by SIGFPE", id="signal"),
+        pytest.param(160, "", "exit code 160, on node", id="no signal of that number"),
+    ],
+)
+def test_exit_code_is_explained(code: int, reason: str, told: str) -> None:
+    """What a number means stands beside it."""
+
+    async def history(stage: Stage) -> None:
+        job, pods = await three_pods(stage)
+        stage.ends(pods[1], code, reason=reason)
+        await fail(stage, job)
+
+    assert f"pod {FIRST} (worker, rank 1): {told}" in headline(play(history))
+
+
+def test_evicted_pod_is_told_in_the_kubelets_words() -> None:
+    """The pod's own reason says more than its container's exit code."""
+
+    async def history(stage: Stage) -> None:
+        job, pods = await three_pods(stage)
+        words = "The node was low on resource: memory."
+        stage.ends(pods[1], 137, "", reason="Error")
+        evicted = {"status": {"phase": "Failed", "reason": "Evicted", "message": words}}
+        stage.api.store.patch(stage.pods, pods[1], evicted)
+        await fail(stage, job)
+
+    assert (
+        f"pod {FIRST} (worker, rank 1): Evicted, exit code 137, its node ran out of a resource, "
+        "The node was low on resource: memory., on node node-1"
+    ) in headline(play(history))
+
+
+@pytest.mark.parametrize(
+    ("reason", "told"),
+    [
+        pytest.param(
+            "PreemptionByScheduler", "a pod of higher priority needed its place", id="preempted"
+        ),
+        pytest.param("DeletionByTaintManager", "its node was tainted or lost", id="node lost"),
+    ],
+)
+def test_pod_that_the_cluster_takes_away_is_the_cause(reason: str, told: str) -> None:
+    """Although it is deleted like those that are stopped because of it."""
+
+    async def history(stage: Stage) -> None:
+        job, pods = await three_pods(stage)
+        mark = {"type": "DisruptionTarget", "status": "True", "reason": reason}
+        stage.api.store.patch(stage.pods, pods[1], {"status": {"conditions": [mark]}})
+        stage.deletes(pods[1])
+        await asyncio.sleep(2)
+        stage.ends(pods[1], 143)
+        stage.api.store.remove(stage.pods, pods[1])
+        stage.deletes(pods[0])
+        stage.ends(pods[0], 1)
+        await fail(stage, job)
+
+    played = play(history)
+
+    assert f"pod {FIRST} (worker, rank 1): {reason}, exit code 143" in headline(played)
+    assert told in headline(played)
+    assert "  then 1 pods were stopped" in played.said
+
+
+def test_pods_that_the_operator_deletes_first_are_remembered() -> None:
+    """training-operator 1.7 to 1.9.3 deletes all pods before it writes that the job failed."""
+
+    async def history(stage: Stage) -> None:
+        job, pods = await three_pods(stage)
+        stage.ends(pods[2], 7, "the cause")
+        await asyncio.sleep(2)
+        for pod in pods:
+            stage.api.store.remove(stage.pods, pod)
+        await asyncio.sleep(2)
+        await fail(stage, job)
+
+    played = play(history)
+
+    assert f"pod {SECOND} (worker, rank 2): exit code 7" in headline(played)
+    assert "  | the cause" in played.said
+
+
+def test_pod_whose_end_is_told_by_its_deletion_alone_is_remembered() -> None:
+    """The DELETED event is the last word on a pod, and may be the only one."""
+
+    async def history(stage: Stage) -> None:
+        job, pods = await three_pods(stage)
+        stage.ends(pods[2], 9)
+        stage.api.store.remove(stage.pods, pods[2])
+        await fail(stage, job)
+
+    assert f"pod {SECOND} (worker, rank 2): exit code 9" in headline(play(history))
+
+
+def test_restarts_in_place_are_the_cause_when_nothing_else_is() -> None:
+    """backoffLimit: the container is up again when the job is given up."""
+
+    async def history(stage: Stage) -> None:
+        job, pods = await three_pods(stage)
+        stage.restarts(pods[1], 3, code=5)
+        await fail(stage, job)
+
+    assert f"pod {FIRST} (worker, rank 1): exit code 5" in headline(play(history))
+
+
+def test_job_that_is_restarted_as_a_whole_is_judged_by_its_last_attempt() -> None:
+    """Volcano's RestartJob: what failed before the restart is no failure of a job that succeeds."""
+
+    async def attempt(stage: Stage, job: str) -> list[str]:
+        stage.phase(job, "Running")
+        pods = [stage.pod(job, "worker", index, "worker") for index in range(3)]
+        for pod in pods:
+            stage.runs(pod)
+        await asyncio.sleep(10)
+        return pods
+
+    async def history(stage: Stage) -> None:
+        job = await stage.job()
+        pods = await attempt(stage, job)
+        stage.ends(pods[1], 1)
+        stage.phase(job, "Restarting")
+        for pod in pods:
+            stage.deletes(pod)
+        for pod in (pods[0], pods[2]):
+            stage.ends(pod, 143)
+        await asyncio.sleep(1)
+        for pod in pods:
+            stage.api.store.remove(stage.pods, pod)
+            stage.api.logs.restart("pipeline", pod, "worker")
+        for pod in await attempt(stage, job):
+            stage.ends(pod)
+        stage.phase(job, "Completed")
+
+    played = play(history, "--strict", "--max_retry", "2", framework="mindspore")
+
+    assert played.code == ExitCode.SUCCEEDED
+    assert played.outcome
+    assert played.outcome.warnings == ()
+
+
+def test_same_second_is_settled_by_how_containers_ended() -> None:
+    """Times have whole seconds: who was killed by a signal did not begin it."""
+
+    async def history(stage: Stage) -> None:
+        job, pods = await three_pods(stage)
+        stage.ends(pods[0], 143)
+        stage.ends(pods[2], 1)
+        await fail(stage, job)
+
+    assert f"pod {SECOND} (worker, rank 2): exit code 1" in headline(play(history))
+
+
+def test_job_that_fails_before_its_pods_are_seen_is_still_explained() -> None:
+    """The watch of the pods may lag behind the job's: they are looked at once more."""
+
+    async def history(stage: Stage) -> None:
+        job, pods = await three_pods(stage)
+        stage.api.fail(verb="watch", path="/pods", seconds=20, status=503)
+        stage.api.end_watches("pods")
+        await asyncio.sleep(1)
+        stage.ends(pods[2], 7)
+        await fail(stage, job)
+
+    assert f"pod {SECOND} (worker, rank 2): exit code 7" in headline(play(history))
+
+
+def test_operators_words_close_the_block() -> None:
+    """After the pods, which know better."""
+
+    async def history(stage: Stage) -> None:
+        job, pods = await three_pods(stage)
+        stage.ends(pods[0], 1)
+        await fail(stage, job)
+
+    assert "  the operator says: JobFailed: the job is Failed" in play(history).said
+
+
+def test_operators_words_are_the_cause_when_no_pod_failed() -> None:
+    """Such as a deadline that the operator keeps."""
+
+    async def history(stage: Stage) -> None:
+        job, _ = await three_pods(stage)
+        await fail(stage, job)
+
+    assert headline(play(history)) == f"PyTorchJob {JOB} failed: JobFailed: the job is Failed"
+
+
+def test_report_tells_the_same_to_machines() -> None:
+    """`--report`: valid JSON whatever bytes the log had."""
+
+    async def history(stage: Stage) -> None:
+        job, pods = await three_pods(stage)
+        stage.api.logs.of("pipeline", pods[0], "pytorch").write(b"\xff\xfe")
+        stage.ends(pods[0], 139)
+        await fail(stage, job)
+
+    played = play(history)
+    assert played.outcome
+    told = json.loads(report.to_json(played.outcome))
+
+    assert (told["result"], told["exit_code"], told["job"]) == ("failed", 1, f"PyTorchJob {JOB}")
+    first = told["failures"][0]
+    assert (first["pod"], first["role"], first["rank"], first["exit_code"]) == (
+        MASTER,
+        "master",
+        0,
+        139,
+    )
+    assert first["meaning"] == "segmentation fault in native code"
+    assert first["last_lines"] == ["hello from 0", "\ufffd\ufffd"]
+
+
+def test_termination_message_is_one_short_line() -> None:
+    """kubelet keeps 4096 bytes, and a character must not be cut."""
+
+    async def history(stage: Stage) -> None:
+        job, pods = await three_pods(stage)
+        stage.ends(pods[0], 1)
+        message = "\u6a21" * 3000
+        stage.api.store.patch(stage.pods, pods[0], {"status": {"reason": "X", "message": message}})
+        await fail(stage, job)
+
+    played = play(history)
+    assert played.outcome
+    message = report.termination_message(played.outcome)
+
+    assert 4090 < len(message) <= 4096
+    assert message.decode().startswith(f"PyTorchJob {JOB} failed: pod {MASTER}")
