@@ -4,9 +4,9 @@ import re
 from collections.abc import Sequence
 
 _ERROR = re.compile(
-    rb"\b(?:error|fatal|critical|exception|traceback|panic|segmentation fault|core dumped"
-    rb"|out of memory|oom|killed|aborted|assertion failed)\b|[a-z](?:Error|Exception)\b",
-    re.IGNORECASE,
+    rb"(?i:\b(?:error|fatal|critical|exception|traceback|panic|segmentation fault|core dumped"
+    rb"|out of memory|oom|killed|aborted|assertion failed)\b)"
+    rb"|[a-z](?:Error|Exception)\b",
 )
 _TRACEBACK = re.compile(rb"Traceback \(most recent call last\)")
 _LONGEST_TRACEBACK = 200  # lines, so that a log of indented lines does not come through for ever

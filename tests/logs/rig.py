@@ -51,12 +51,13 @@ class Rig:
         notice: Callable[[str], None] | None = None,
     ) -> None:
         self.api = api
-        self.output: Any = output or Output()
+        self.output = Output()
+        writer: Any = output or self.output
         self.notices: list[str] = []
         self._pods = api.collection("pods", NAMESPACE)
         self._uids = 0
         self.mux = Multiplexer(
-            client, self.output, options or LogOptions(), notice or self.notices.append
+            client, writer, options or LogOptions(), notice or self.notices.append
         )
 
     def start(

@@ -28,9 +28,7 @@ async def settle() -> None:
 def cut_at_random(log: ContainerLog, most: int, seed: int) -> None:
     """Every stream of this log breaks after up to `most` bytes, one in four cleanly."""
     chance = random.Random(seed)
-    log.cuts.extend(
-        Cut(chance.randrange(most), clean=not chance.randrange(4)) for _ in range(5000)
-    )
+    log.cuts.extend(Cut(chance.randrange(most), clean=not chance.randrange(4)) for _ in range(5000))
 
 
 @pytest.mark.timeout(600)

@@ -1,0 +1,203 @@
+"""What is printed: text, JSON, colour, chosen ranks, collapsed repetitions, files."""
+
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from dlf.errors import UsageError
+from dlf.logs.collapse import WINDOW, Collapser
+from dlf.logs.cursor import Batch
+from dlf.logs.files import LogFiles
+from dlf.logs.format import formatter, wants_colour
+from dlf.logs.options import LogOptions
+from dlf.logs.printer import Printer
+from dlf.logs.ranks import ErrorFilter, is_chosen
+from dlf.logs.target import Target
+
+TARGET = Target("job-worker-3", "pytorch", "cri://1", role="worker", rank=3)
+STAMP = b"2026-01-02T03:04:05.000000001Z"
+
+
+def batch(*messages: bytes) -> Batch:
+    return Batch([STAMP + b" " + message for message in messages], width=len(STAMP) + 1)
+
+
+def test_text_is_pod_and_message() -> None:
+    """The format that the platform's users have always had; bytes pass as they are."""
+    text = formatter(TARGET, LogOptions())([b"a b", b"", b"\xff\r"], ())
+    assert b"job-worker-3 a b\njob-worker-3 \njob-worker-3 \xff\r\n" == text
+
+
+def test_text_is_coloured_by_pod() -> None:
+    """The name alone is coloured, each pod's always the same."""
+    text = formatter(TARGET, LogOptions(colour=True))([b"a"], ())
+    before, name, after = text.partition(b"job-worker-3")
+    assert (b"job-worker-3", b"\x1b[0m a\n") == (name, after)
+    assert before.startswith(b"\x1b[")
+    assert text == formatter(TARGET, LogOptions(colour=True))([b"a"], ())
+
+
+def test_json_is_one_object_a_line() -> None:
+    """All that is known of a line; bad bytes are replaced, since JSON is text."""
+    text = formatter(TARGET, LogOptions(log_format="json"))([b'say "x"', b"\xff"], [STAMP, STAMP])
+    first, second = [msgspec.json.decode(line) for line in text.splitlines()]
+    assert {
+        "time": STAMP.decode(),
+        "pod": "job-worker-3",
+        "role": "worker",
+        "rank": 3,
+        "container": "pytorch",
+        "message": 'say "x"',
+    } == first
+    assert "\ufffd" == second["message"]
+
+
+def test_json_names_the_restart_of_a_restarted_container() -> None:
+    """Lines of a second instance can be told from the first's."""
+    target = msgspec.structs.replace(TARGET, restart=2)
+    text = formatter(target, LogOptions(log_format="json"))([b"x"], [STAMP])
+    assert 2 == msgspec.json.decode(text)["restart"]
+
+
+@pytest.mark.parametrize(
+    ("env", "is_terminal", "expected"),
+    [
+        ({}, True, True),
+        ({}, False, False),
+        ({"NO_COLOR": "1"}, True, False),
+        ({"NO_COLOR": ""}, True, True),
+        ({"CLICOLOR_FORCE": "1"}, False, True),
+        ({"CLICOLOR_FORCE": "0"}, False, False),
+        ({"CLICOLOR_FORCE": "1", "NO_COLOR": "1"}, True, False),
+        ({"TERM": "dumb"}, True, False),
+    ],
+)
+def test_colour_is_for_terminals(env: dict[str, str], is_terminal: bool, expected: bool) -> None:
+    """NO_COLOR first, then CLICOLOR_FORCE, then whether it is a terminal that can."""
+    assert expected is wants_colour(env, is_terminal=is_terminal)
+
+
+@pytest.mark.parametrize(
+    ("rank", "chosen", "ranks", "expected"),
+    [
+        (5, (), 8, True),
+        (0, (0,), 8, True),
+        (5, (0,), 8, False),
+        (7, (0, -1), 8, True),
+        (6, (0, -1), 8, False),
+        (7, (-1,), 0, False),
+        (None, (0,), 8, True),
+    ],
+)
+def test_ranks_are_chosen_from_both_ends(
+    rank: int | None, chosen: tuple[int, ...], ranks: int, expected: bool
+) -> None:
+    """Negative ranks count from the last; what has no rank is printed."""
+    assert expected is is_chosen(rank, chosen, ranks)
+
+
+def test_errors_of_other_ranks_come_through() -> None:
+    """A rank that is not chosen is silent, but not about what went wrong."""
+    printer = Printer(TARGET, LogOptions(log_ranks=(0,), ranks=8), None, None)
+    lines = [b"loss 0.1", b"RuntimeError: CUDA error", b"loss 0.2", b"NCCL WARN ok", b"terror"]
+    text = printer.render(batch(*lines), b"", 0.0)
+    assert b"job-worker-3 RuntimeError: CUDA error\n" == text
+    assert b"" == printer.render(batch(b"loss 0.3"), b"", 0.0)
+
+
+def test_errors_bring_their_whole_traceback_over_several_batches() -> None:
+    """From its first line to the line that names the exception, and nothing after it."""
+    errors = ErrorFilter()
+    assert [1, 2] == errors.pick([b"x", b"Traceback (most recent call last):", b'  File "a.py"'])
+    assert [0, 1] == errors.pick([b"    step()", b"KeyboardInterrupt", b"x"])
+    assert [] == errors.pick([b"  x"])
+
+
+def test_collapse_prints_once_and_counts_the_others() -> None:
+    """The first pod's line at once, the others' as a number when the time is over."""
+    collapser = Collapser()
+    for number in range(5):
+        target = Target(f"p-{number}", "c", str(number))
+        picked = collapser.pick(target, [b"same", b"own %d" % number], [STAMP, STAMP], 0.0)
+        assert ([0, 1] if number == 0 else [1]) == picked
+    assert [] == collapser.expired(WINDOW / 2)
+    [told] = collapser.expired(WINDOW)
+    assert ("p-0", STAMP, b"[and 4 other pods] same") == (told.target.pod, told.stamp, told.text)
+    assert [] == collapser.expired(WINDOW * 2)
+
+
+def test_collapse_leaves_a_pod_its_own_repetitions() -> None:
+    """A pod that says the same thing twice has said it twice."""
+    collapser = Collapser()
+    other = Target("p-9", "c", "9")
+    assert [0, 1] == collapser.pick(TARGET, [b"x", b"x"], [STAMP, STAMP], 0.0)
+    assert [1] == collapser.pick(other, [b"x", b"x"], [STAMP, STAMP], 0.0)
+
+
+def test_collapse_keeps_a_bounded_number_of_lines() -> None:
+    """Ten thousand different lines a second do not fill the memory; none is lost."""
+    collapser = Collapser()
+    for number in range(10_000):
+        assert [0] == collapser.pick(TARGET, [b"%d" % number], [STAMP], 0.0)
+        collapser.expired(0.0)
+    assert len(collapser._seen) < 5000
+
+
+def test_printer_goes_on_with_a_line_that_was_printed_in_part() -> None:
+    """The rest of a long line is a line of its own, before the next ones."""
+    printer = Printer(TARGET, LogOptions(log_format="json"), None, None)
+    rest = Batch(batch(b"next").lines, width=len(STAMP) + 1, rest=b"of the line")
+    objects = [msgspec.json.decode(line) for line in printer.render(rest, STAMP, 0.0).splitlines()]
+    assert [(STAMP.decode(), "of the line"), (STAMP.decode(), "next")] == [
+        (each["time"], each["message"]) for each in objects
+    ]
+
+
+def test_files_get_every_rank_and_each_instance_its_own(tmp_path: Path) -> None:
+    """One file a container instance, with messages only, whatever the console shows."""
+    notices: list[str] = []
+    files = LogFiles(str(tmp_path / "new" / "logs"), notices.append)
+    options = LogOptions(log_ranks=(0,), ranks=8)
+    again = msgspec.structs.replace(TARGET, restart=1)
+    for target in (TARGET, again):
+        assert b"" == Printer(target, options, files, None).render(batch(b"a", b"b"), b"", 0.0)
+    files.close()
+    found = {path.name: path.read_bytes() for path in (tmp_path / "new" / "logs").iterdir()}
+    assert {
+        "job-worker-3.pytorch.log": b"a\nb\n",
+        "job-worker-3.pytorch.1.log": b"a\nb\n",
+    } == found
+    assert [] == notices
+
+
+def test_files_are_more_than_may_be_open(tmp_path: Path) -> None:
+    """A thousand containers need a thousand files, not a thousand descriptors."""
+    files = LogFiles(str(tmp_path), print)
+    for _ in range(2):
+        for number in range(200):
+            files.write(Target(f"p-{number}", "c", str(number)), b"line\n")
+    files.close()
+    assert {b"line\nline\n"} == {path.read_bytes() for path in tmp_path.iterdir()}
+    assert 200 == len(list(tmp_path.iterdir()))
+
+
+def test_files_begin_anew_in_the_next_run(tmp_path: Path) -> None:
+    """Logs are read from their start, so what an earlier run wrote would be repeated."""
+    for _ in range(2):
+        files = LogFiles(str(tmp_path), print)
+        files.write(TARGET, b"line\n")
+        files.close()
+    assert b"line\n" == (tmp_path / "job-worker-3.pytorch.log").read_bytes()
+
+
+def test_files_that_cannot_be_written_are_told_once(tmp_path: Path) -> None:
+    """A full or read-only disk does not end the job, nor the log on the console."""
+    notices: list[str] = []
+    files = LogFiles(str(tmp_path), notices.append)
+    (tmp_path / "job-worker-3.pytorch.log").mkdir()
+    for _ in range(3):
+        files.write(TARGET, b"line\n")
+    assert [f"--log_dir `{tmp_path}`: Is a directory; no more is written"] == notices
+    with pytest.raises(UsageError, match="--log_dir"):
+        LogFiles("/dev/null/logs", print)

@@ -1,0 +1,177 @@
+"""Which logs a pod has, and when to open them: pure functions of what is known."""
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from dlf.logs.course import LONGEST_PAUSE, REFUSALS, Course, End
+from dlf.logs.instances import Instance, instances
+from dlf.manifest.observed import Pod
+
+
+def pod(*statuses: dict[str, Any], init: tuple[dict[str, Any], ...] = ()) -> Pod:
+    return msgspec.convert(
+        {
+            "metadata": {"name": "p", "uid": "u"},
+            "status": {"containerStatuses": statuses, "initContainerStatuses": init},
+        },
+        Pod,
+    )
+
+
+def status(ident: str = "a", count: int = 0, last: str = "", **state: Any) -> dict[str, Any]:
+    before = {"terminated": {"containerID": last}} if last else {}
+    return {
+        "name": "c",
+        "containerID": ident,
+        "restartCount": count,
+        "state": state,
+        "lastState": before,
+    }
+
+
+ENDED: dict[str, Any] = {"terminated": {"containerID": "a", "exitCode": 1}}
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        pytest.param(status(waiting={}), [], id="not created yet"),
+        pytest.param(status(), [], id="no state"),
+        pytest.param(status(running={}), [Instance("c", "a", 0, ended=False)], id="running"),
+        pytest.param(status(**ENDED), [Instance("c", "a", 0, ended=True)], id="ended"),
+        pytest.param(
+            status(terminated={"exitCode": 137, "reason": "ContainerStatusUnknown"}, ident=""),
+            [],
+            id="evicted before it started",
+        ),
+        pytest.param(
+            status("b", 1, last="a", running={}),
+            [
+                Instance("c", "a", 0, ended=True, previous=True),
+                Instance("c", "b", 1, ended=False),
+            ],
+            id="restarted",
+        ),
+        pytest.param(
+            status("a", 0, last="a", waiting={"reason": "CrashLoopBackOff"}),
+            [Instance("c", "a", 0, ended=True)],
+            id="waiting to start again",
+        ),
+        pytest.param(
+            status("b", 1, last="a", terminated={"containerID": "b"}),
+            [
+                Instance("c", "a", 0, ended=True, previous=True),
+                Instance("c", "b", 1, ended=True),
+            ],
+            id="ended after a restart",
+        ),
+        pytest.param(
+            status("", running={}), [Instance("c", "u#0", 0, ended=False)], id="no container ID"
+        ),
+    ],
+)
+def test_instances_are_read_off_the_status(given: dict[str, Any], expected: list[Instance]) -> None:
+    """Each container has its current instance, and the one before it if it was restarted."""
+    assert expected == instances(pod(given))
+
+
+def test_instances_of_init_containers_come_first() -> None:
+    """They ran first, so their logs are started first."""
+    init = status(**ENDED) | {"name": "fetch"}
+    assert ["fetch", "c"] == [
+        each.container for each in instances(pod(status(running={}), init=(init,)))
+    ]
+
+
+def course(**facts: bool) -> Course:
+    made = Course(**{"ended": False} | facts)
+    made.start()
+    made.opened = True
+    return made
+
+
+@pytest.mark.parametrize(
+    ("ended", "end", "finished", "missing"),
+    [
+        (True, End.CLEAN, True, ""),
+        (False, End.CLEAN, False, ""),
+        (True, End.BROKEN, False, ""),
+        (True, End.STALLED, False, ""),
+        (True, End.WRONG, False, ""),
+    ],
+)
+def test_course_is_finished_by_a_clean_end_after_the_container_ended(
+    ended: bool, end: End, finished: bool, missing: str
+) -> None:
+    """Only a stream that was opened after the container had ended can show the log's end."""
+    made = course(ended=ended)
+    made.stop(end, progress=False)
+    assert (finished, missing) == (made.finished, made.missing)
+
+
+def test_course_looks_again_when_the_container_ended_meanwhile() -> None:
+    """The stream was opened while it ran: its end may have been a cut. At once, once more."""
+    made = course()
+    made.ended = True
+    assert 0 == made.stop(End.CLEAN, progress=True)
+    assert not made.finished
+    assert made.start()
+    made.stop(End.CLEAN, progress=False)
+    assert made.finished
+
+
+def test_course_without_follow_is_finished_by_any_clean_end() -> None:
+    """A dump does not wait for the container."""
+    made = Course(ended=False, follow=False)
+    made.start()
+    made.stop(End.CLEAN, progress=True)
+    assert made.finished
+
+
+@pytest.mark.parametrize(
+    ("opened", "end", "missing"),
+    [
+        (True, End.CLEAN, ""),
+        (True, End.BROKEN, "gone before its end was read"),
+        (False, End.REFUSED, "gone before it was read"),
+    ],
+)
+def test_course_of_a_deleted_pod_is_finished_by_any_end(
+    opened: bool, end: End, missing: str
+) -> None:
+    """Nothing can be opened again; what is missing is told."""
+    made = course()
+    made.opened = opened
+    made.deleted = True
+    made.stop(end, progress=False)
+    assert (True, missing) == (made.finished, made.missing)
+
+
+def test_course_deleted_while_it_paused_opens_nothing() -> None:
+    """A pod of the same name may be another pod by then."""
+    made = course()
+    made.stop(End.CLEAN, progress=True)
+    made.deleted = True
+    assert not made.start()
+    assert (True, "") == (made.finished, made.missing)
+
+
+def test_course_pauses_longer_with_every_failure_and_recovers() -> None:
+    """Doubling up to half a minute; a stream that brought lines starts over."""
+    made = course()
+    pauses = [made.stop(End.BROKEN, progress=False) for _ in range(12)]
+    assert sorted(pauses) == pauses
+    assert LONGEST_PAUSE == pauses[-1]
+    assert made.stop(End.BROKEN, progress=True) < pauses[0]
+
+
+def test_course_gives_up_an_ended_container_that_is_refused() -> None:
+    """kubelet does not have the log any more: said with its words, after a few tries."""
+    made = course(ended=True)
+    for _ in range(REFUSALS - 1):
+        made.stop(End.REFUSED, progress=False, why="no")
+        assert not made.finished
+    made.stop(End.REFUSED, progress=False, why="container not found")
+    assert (True, "container not found") == (made.finished, made.missing)
