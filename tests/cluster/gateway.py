@@ -116,29 +116,26 @@ async def _addresses(api: httpx.AsyncClient, name: ServiceName) -> list[str]:
 
 
 async def _forward(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    """Carry bytes both ways until one side ends; then end the other.
+    """Carry bytes both ways until both sides have ended or one has failed; then close both.
 
     When the gateway stops this task is cancelled, which `asyncio.streams` would report as an error.
     """
-    with contextlib.suppress(OSError, asyncio.CancelledError):
-        try:
-            inner_reader, inner_writer = await asyncio.open_connection("127.0.0.1", API_PORT)
-        except OSError:
-            writer.close()
-            return
-        try:
-            async with asyncio.TaskGroup() as both:
-                both.create_task(_pump(reader, inner_writer))
-                both.create_task(_pump(inner_reader, writer))
-        finally:
-            writer.close()
-            inner_writer.close()
+    writers = [writer]
+    try:
+        inner_reader, inner_writer = await asyncio.open_connection("127.0.0.1", API_PORT)
+        writers.append(inner_writer)
+        async with asyncio.TaskGroup() as both:
+            both.create_task(_pump(reader, inner_writer))
+            both.create_task(_pump(inner_reader, writer))
+    except* (OSError, asyncio.CancelledError):
+        pass
+    finally:
+        for each in writers:
+            each.close()
 
 
 async def _pump(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    with contextlib.suppress(OSError):
-        while chunk := await reader.read(65536):
-            writer.write(chunk)
-            await writer.drain()
-        if writer.can_write_eof():
-            writer.write_eof()
+    while chunk := await reader.read(65536):
+        writer.write(chunk)
+        await writer.drain()
+    writer.write_eof()

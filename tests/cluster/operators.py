@@ -6,6 +6,7 @@ Their CRDs and webhook configurations are read from the operators' own Go module
 import base64
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import httpx
 import yaml
@@ -18,7 +19,7 @@ from .toolchain import Program
 NAMESPACE = "kubeflow"
 """Where the operators keep their leases and certificates."""
 
-_EXTENSIONS = "/apis/apiextensions.k8s.io/v1"
+_DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 _SERVICE = "training-operator"
 _SECRET = "training-operator-webhook-cert"
 _WEBHOOK_PORT = 9443
@@ -43,9 +44,8 @@ class Operator:
         """Create its CRDs and what its webhooks need; quick, the API server digests it later."""
         source = toolchain.module_source(self.program.module, self.source)
         for crd in sorted(source.glob(self.crds)):
-            _create(
-                api, "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", crd.read_bytes()
-            )
+            definition = yaml.load(crd.read_bytes(), yaml.CSafeLoader)
+            _create(api, _DEFINITIONS, _undescribed(definition))
         if self.webhooks is not None:
             _install_webhooks(api, source / self.webhooks)
 
@@ -134,9 +134,23 @@ def _mount_certificates(sandbox: Sandbox, api: httpx.Client, mounted: Path) -> N
         (mounted / name).write_bytes(base64.b64decode(content[name]))
 
 
+def _undescribed(schema: Any) -> Any:
+    """Return a CRD without its prose: most of its bytes, and seconds of the API server's time.
+
+    A property that is called `description` stays: its value is a schema, not a text.
+    """
+    match schema:
+        case dict():
+            return {
+                key: _undescribed(value)
+                for key, value in schema.items()
+                if not (key == "description" and isinstance(value, str))
+            }
+        case list():
+            return [_undescribed(each) for each in schema]
+        case _:
+            return schema
+
+
 def _create(api: httpx.Client, path: str, manifest: object) -> None:
-    if isinstance(manifest, bytes):
-        headers = {"Content-Type": "application/yaml"}
-        api.post(path, content=manifest, headers=headers).raise_for_status()
-    else:
-        api.post(path, json=manifest).raise_for_status()
+    api.post(path, json=manifest).raise_for_status()
