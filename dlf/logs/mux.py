@@ -36,8 +36,8 @@ class Multiplexer:
         notice: told, in words, what a reader of the log should know: restarts, gaps, losses.
 
     Attributes:
-        unread: names of logs that were gone before anything of them was read.
-        incomplete: names of logs whose end was not read, each with the reason.
+        unread: logs that were gone before anything of them was read, in words.
+        incomplete: logs whose end was not read, each with the reason.
 
     Raises:
         UsageError: `log_dir` cannot be created.
@@ -139,6 +139,11 @@ class Multiplexer:
     def _start(self, target: Target, instance: Instance, tails: list[Tail]) -> None:
         if self._sweeper is None:
             self._sweeper = asyncio.create_task(self._sweep())
+        unseen = target.restart - max([tail.target.restart + 1 for tail in tails], default=0)
+        if unseen > 0:
+            self._miss(
+                self.unread, f"{target.pod}/{target.container}: {unseen} earlier logs gone unread"
+            )
         if target.restart:
             self._desk.notice(f"{target.name}: container restarted, its log begins anew")
         options = self._desk.options
@@ -167,11 +172,13 @@ class Multiplexer:
         error = None if task.cancelled() else task.exception()
         if error is not None and not isinstance(error, OutputClosed):
             self._bug = self._bug or error
-        missing = tail.course.missing
-        if missing:
-            fact = f"{tail.target.name}: {missing}"
-            (self.incomplete if tail.course.opened else self.unread).append(fact)
-            self._desk.notice(fact)
+        if tail.course.missing:
+            facts = self.incomplete if tail.course.opened else self.unread
+            self._miss(facts, f"{tail.target.name}: {tail.course.missing}")
+
+    def _miss(self, facts: list[str], fact: str) -> None:
+        facts.append(fact)
+        self._desk.notice(fact)
 
     def _pending(self, now: float) -> set[asyncio.Task[None]]:
         """Tails to wait for."""

@@ -1,6 +1,7 @@
 """The multiplexer against a server whose streams break in every way that users reported."""
 
 import asyncio
+import os
 import random
 
 import pytest
@@ -11,6 +12,9 @@ from logs.rig import Rig
 
 from dlf.kube.client import KubeClient
 from dlf.logs.options import LogOptions
+from dlf.logs.writer import HIGH_WATER, OutputClosed, Writer
+from dlf.manifest.kinds import POD
+from dlf.manifest.observed import Pod
 
 CONTAINERS = 50
 SECONDS = 120
@@ -212,6 +216,23 @@ async def test_an_instance_that_was_never_seen_running_is_read_as_previous(
     rig.restart("p-0").write("again")
     await settle()
     assert ["again", "crash"] == sorted(rig.output.of("p-0"))
+    await rig.mux.aclose()
+
+
+@scenario
+async def test_instances_that_came_and_went_unseen_are_named(
+    api: FakeApi, client: KubeClient
+) -> None:
+    """kubelet keeps the log of one instance before the current one; older ones are told as lost."""
+    rig = Rig(api, client)
+    rig.start("p-0", show=False)
+    for _ in range(2):
+        rig.restart("p-0", show=False)
+    rig.restart("p-0")
+    await settle()
+    rig.restart("p-0")
+    await settle()
+    assert ["p-0/pytorch: 2 earlier logs gone unread"] == rig.mux.unread
     await rig.mux.aclose()
 
 
@@ -463,3 +484,98 @@ async def test_lines_too_long_for_memory_are_printed_in_pieces(
     assert await rig.mux.drain(60)
     assert dict.fromkeys(pods, bar) == {pod: "".join(rig.output.of(pod)) for pod in pods}
     await rig.mux.aclose()
+
+
+@scenario
+async def test_a_blocked_output_stops_the_logs_and_nothing_else(
+    api: FakeApi, client: KubeClient
+) -> None:
+    """Nobody reads: little is kept, the server still answers; then every line comes."""
+    read, write = os.pipe()
+    os.set_blocking(read, False)
+    writer = Writer(write)
+    rig = Rig(api, client, output=writer)
+    pods = [f"p-{number}" for number in range(5)]
+    for pod in pods:
+        rig.start(pod)
+        rig.log(pod).write(*(f"{number} " + "x" * 1000 for number in range(2000)))
+    await settle()
+    assert HIGH_WATER < writer.waiting < HIGH_WATER + len(pods) * 100_000
+    assert 5 == len((await client.list(POD, "ml", Pod))[0])
+    for pod in pods:
+        rig.end(pod)
+    drained = asyncio.create_task(rig.mux.drain(600))
+    got = b""
+    while not (drained.done() and not writer.waiting):
+        try:
+            got += os.read(read, 1 << 20)
+        except BlockingIOError:
+            await asyncio.sleep(0)
+    assert drained.result()
+    for pod in pods:
+        printed = [line.split()[1] for line in got.splitlines() if line.startswith(pod.encode())]
+        assert [b"%d" % number for number in range(2000)] == printed
+    await rig.mux.aclose()
+    writer.close()
+    os.close(read)
+    os.close(write)
+
+
+@scenario
+async def test_a_reader_that_leaves_ends_every_log_quietly(
+    api: FakeApi, client: KubeClient
+) -> None:
+    """`| head -1`: the owner is told once, drain does not wait, nothing is called a loss."""
+    read, write = os.pipe()
+    told: list[OutputClosed] = []
+    writer = Writer(write, told.append)
+    rig = Rig(api, client, output=writer)
+    rig.start("p-0")
+    os.close(read)
+    rig.log("p-0").write("hello")
+    await settle()
+    rig.log("p-0").write("hello")
+    await settle()
+    assert await rig.mux.drain(600)
+    await rig.mux.aclose()
+    assert ([""], []) == ([closed.reason for closed in told], rig.notices)
+    writer.close()
+    os.close(write)
+
+
+@scenario
+async def test_repeated_lines_of_many_pods_are_collapsed(api: FakeApi, client: KubeClient) -> None:
+    """One line at once, and how many repeated it when its time is over."""
+    rig = Rig(api, client, LogOptions(log_collapse=True))
+    for number in range(8):
+        rig.start(f"p-{number}")
+        rig.log(f"p-{number}").write("NCCL version 2.21")
+    await asyncio.sleep(5)
+    first, told = rig.output.lines()
+    pod = first.split()[0]
+    assert (f"{pod} NCCL version 2.21", f"{pod} [and 7 other pods] NCCL version 2.21") == (
+        first,
+        told,
+    )
+    await rig.mux.aclose()
+
+
+@scenario
+async def test_a_bug_in_one_log_comes_out(api: FakeApi, client: KubeClient) -> None:
+    """What nobody foresaw is not swallowed with the task it happened in."""
+    rig = Rig(api, client, output=Broken())
+    rig.start("p-0")
+    rig.log("p-0").write("hello")
+    with pytest.raises(ZeroDivisionError):
+        await rig.mux.drain(10)
+    with pytest.raises(ZeroDivisionError):
+        await rig.mux.aclose()
+
+
+class Broken:
+    """An output with a bug."""
+
+    closed = None
+
+    async def write(self, _: bytes) -> None:
+        raise ZeroDivisionError
