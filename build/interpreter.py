@@ -59,9 +59,9 @@ def build(
         bench.run("./configure", *options, cwd=tree, env=env)
         _make_every_module_static(tree)
         make = ["make", f"-j{bench.jobs}", "OPT=-DNDEBUG -O2"]
-        # sys.version tells when it was compiled.
-        stamp = r"EXTRA_CFLAGS=-DDATE=\"Jan-01-2026\" -DTIME=\"00:00:00\""
-        bench.run(*make, stamp, "python", f"libpython{VERSION}.a", cwd=tree, env=env)
+        # sys.version names the compiler; platform.python_version() chokes on zig's long name.
+        compiler = """EXTRA_CFLAGS=-DCOMPILER='"[Clang of zig]"'"""
+        bench.run(*make, compiler, "python", f"libpython{VERSION}.a", cwd=tree, env=env)
         bench.run(*make, "platform", "python-config", cwd=tree, env=env)
         root = f"DESTDIR={bench.scratch}/root"
         bench.run(*make, "altbininstall", "inclinstall", root, cwd=tree, env=env)

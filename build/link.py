@@ -54,8 +54,10 @@ def build(
         archives = sorted((python / "lib").glob("*.a"), key=lambda file: "python" not in file.name)
         system = [f"-L{libraries}/lib", "-lssl", "-lcrypto", "-lz", "-lm"]
         strip = ["-Wl,--gc-sections", "-s"]
+        # musl gives a thread 128 KiB, too little for Python; this header makes it 8 MiB.
+        stack = "-Wl,-z,stack-size=0x800000"
         program = bench.out / "dlf"
-        bench.run(f"cc-{cpu}", "-o", program, *objects, *archives, *system, *strip, env=env)
+        bench.run(f"cc-{cpu}", "-o", program, *objects, *archives, *system, *strip, stack, env=env)
 
     made_of = [toolchain.id, nuitka.name, translated.name, *(part.name for part in parts), cpu]
     return workshop.make(f"program-{cpu}", [*made_of, Path(__file__)], work)

@@ -19,9 +19,12 @@ DEPENDENCIES = [
     "pyyaml",
 ]
 
-# Imported by CPython's C, where Nuitka cannot see it: strptime, printing an error, int() of many
-# digits.
-IMPORTED_FROM_C = ["_strptime", "traceback", "linecache", "_pylong"]
+# Imported where Nuitka cannot see it: by CPython's C (strptime, printing an error, int() of many
+# digits), and codecs by their name (a host name in TLS).
+IMPORTED_UNSEEN = [
+    *("_strptime", "traceback", "linecache", "_pylong"),
+    *("encodings.idna", "encodings.punycode"),
+]
 
 _OPTIONS = [
     "--mode=standalone",
@@ -33,7 +36,7 @@ _OPTIONS = [
     "--python-flag=no_site,isolated,no_docstrings,no_asserts",
     "--disable-plugin=multiprocessing",  # always on, and includes multiprocessing
     "--include-package=dlf",
-    *(f"--include-module={name}" for name in IMPORTED_FROM_C),
+    *(f"--include-module={name}" for name in IMPORTED_UNSEEN),
 ]
 
 
@@ -53,6 +56,8 @@ def build(
 
     `package` is the directory dlf/ of a checkout, `revision` its commit.
     """
+    # What Nuitka found in modules kept as bytecode; it takes most of the time to find out.
+    known = workshop.cache / f"nuitka-{python.name}"
     left_out = [name for group in TRIM["translate"].values() for name in group]
 
     def work(bench: Bench) -> None:
@@ -62,21 +67,25 @@ def build(
         _copy_python(package, modules / "dlf")
         (modules / "dlf/_build.py").write_text(_BUILD_MODULE.format(revision=revision))
         shutil.copy(TOOLS / "certifi.py", modules)
+        # Nuitka's parts start each other with a search path of their own, so the stand-ins are put
+        # into the standard library of a copy of the interpreter.
+        own_python = bench.scratch / "python"
+        bench.run("cp", "-a", python, own_python)
+        _copy_python(TOOLS / "stand_ins", own_python / "lib" / f"python{VERSION}")
         tools = bench.scratch / "tools"
         tools.mkdir()
-        _copy_python(TOOLS / "stand_ins", tools)
         for compiler in ("fake-clang", "fake-clang++"):
             shutil.copy(TOOLS / "fake-clang", tools / compiler)
         env = {
-            "PYTHONPATH": f"{sources['nuitka']}:{tools}:{modules}",
+            "PYTHONPATH": f"{sources['nuitka']}:{modules}",
             "PYTHONHASHSEED": "0",
             "CC": f"{tools}/fake-clang",
             "CXX": f"{tools}/fake-clang++",
             "FAKE_CLANG_LOG": f"{bench.out}/calls",
-            "NUITKA_CACHE_DIR": f"{bench.scratch}/cache",
+            "NUITKA_CACHE_DIR": str(known),
         }
         bench.run(
-            python / "bin" / f"python{VERSION}",
+            own_python / "bin" / f"python{VERSION}",
             *("-m", "nuitka"),
             *_OPTIONS,
             f"--jobs={bench.jobs}",
@@ -88,7 +97,7 @@ def build(
             env=env,
         )
         shutil.copytree(bench.scratch / "made/entry.build", bench.out / "c")
-        headers = next((bench.scratch / "cache/adapted_headers").iterdir())
+        headers = next((known / "adapted_headers").iterdir())
         shutil.copytree(headers, bench.out / "headers")
 
     made_of = [python.name, *(sources[name].name for name in ("nuitka", *DEPENDENCIES))]

@@ -25,8 +25,10 @@ class _Number:
 class CDLL:
     """A libc in which every system call fails."""
 
-    def __init__(self, name: None, *, use_errno: bool) -> None:
-        """Load nothing."""
+    def __init__(self, name: str | None, **_: object) -> None:
+        """Load nothing, and no library that has a name."""
+        if name is not None:
+            raise OSError(f"no {name} here")
 
     @staticmethod
     def syscall(*_: object) -> int:
@@ -44,10 +46,7 @@ def byref(value: object) -> object:
     return value
 
 
-def __getattr__(name: str) -> type[_Number]:
-    if name.startswith("c_"):
-        return _Number
-    raise AttributeError(name)
-
-
+c_char = c_short = c_int = c_long = c_longlong = c_void_p = _Number
+c_int32 = c_uint8 = c_uint16 = c_uint32 = c_uint64 = _Number
+c_char_p = c_wchar = c_wchar_p = c_byte = c_ubyte = c_ushort = c_uint = c_ulong = _Number
 pythonapi = object()
