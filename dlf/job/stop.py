@@ -13,7 +13,7 @@ from dlf.kube.client import KubeClient
 from dlf.manifest.kinds import Kind
 from dlf.manifest.observed import Job
 
-SIGNALLED = 20.0
+SIGNALLED = 15.0
 """Seconds for a stop by a signal; kubelet kills 30 s after SIGTERM by default."""
 EXPIRED = 60.0
 """Seconds for a stop by a time limit: pods that ignore SIGTERM take 30 s to end."""

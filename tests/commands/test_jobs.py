@@ -1,0 +1,176 @@
+"""`dlf list`, `status` and `delete`."""
+
+import json
+
+import pytest
+from commands.console import NAMESPACE, Console
+from fake_api import FakeApi
+
+from dlf.errors import ExitCode
+
+
+def test_list_shows_jobs_of_every_kind_the_newest_first(cluster: Console) -> None:
+    """Kind, name, state, pods that run, age and task."""
+    cluster.pytorchjob("first", "Created", "Running")
+    cluster.pod("first")
+    cluster.create(
+        "jobs",
+        "second",
+        annotations={"dlf/spec-hash": "x", "dlf/task-name": "\u8bad\u7ec3"},
+        labels={"task-name": "", "task-id": "8"},
+        apiVersion="batch.volcano.sh/v1alpha1",
+        kind="Job",
+        spec={"tasks": [{"name": "worker", "replicas": 3}]},
+        status={"state": {"phase": "Pending"}},
+    )
+
+    assert cluster.run("list") == ExitCode.SUCCEEDED
+    head, *rows = [line.split() for line in cluster.out.splitlines()]
+    assert head == ["KIND", "NAME", "STATE", "READY", "AGE", "TASK"]
+    assert sorted(row[:-2] + row[-1:] for row in rows) == [
+        ["PyTorchJob", "first", "running", "1/1", "train"],
+        ["Volcano", "Job", "second", "queued", "0/3", "\u8bad\u7ec3"],
+    ]
+
+
+def test_list_leaves_out_what_dlf_did_not_submit(cluster: Console) -> None:
+    """Jobs without dlf's annotation are somebody else's."""
+    cluster.pytorchjob("ours")
+    cluster.pytorchjob("theirs", annotations={})
+
+    cluster.run("list", "--output", "json")
+
+    assert [row["name"] for row in json.loads(cluster.out)] == ["ours"]
+
+
+def test_list_shows_an_mpi_job_once_that_is_served_in_two_versions(cluster: Console) -> None:
+    """v1 and v2beta1 are two views of one object."""
+    cluster.create("mpijobs", "job", annotations={"dlf/spec-hash": "x"})
+
+    cluster.run("list", "--output", "json")
+
+    assert len(json.loads(cluster.out)) == 1
+
+
+def test_list_does_without_kinds_that_may_not_be_read(cluster: Console) -> None:
+    """One refused kind hides only its own jobs."""
+    cluster.pytorchjob("ours")
+    cluster.api.call(lambda api: api.denied.add(("list", "tfjobs.kubeflow.org")))
+
+    assert cluster.run("list") == ExitCode.SUCCEEDED
+    assert "ours" in cluster.out
+
+
+def test_list_says_so_when_there_is_nothing(cluster: Console) -> None:
+    """On stderr: stdout stays empty for scripts."""
+    assert cluster.run("list") == ExitCode.SUCCEEDED
+    assert (cluster.out, cluster.said) == ("", ["no jobs of dlf in this namespace"])
+
+
+def test_status_explains_a_job(cluster: Console) -> None:
+    """Pods, conditions and events, each as a table."""
+    cluster.pytorchjob("job", "Created", "Running")
+    cluster.pod("job")
+    cluster.create(
+        "events",
+        "e",
+        type="Warning",
+        reason="FailedMount",
+        message="no volume",
+        involvedObject={"name": "job-master-0"},
+        lastTimestamp="2026-01-02T03:04:05Z",
+    )
+    cluster.create("events", "other", reason="Other", involvedObject={"name": "jobless"})
+
+    assert cluster.run("status", "job") == ExitCode.SUCCEEDED
+    headline, counts, *tables = cluster.out.splitlines()
+    assert headline == "PyTorchJob job in namespace ml: running (JobRunning: it is so)"
+    assert counts.startswith("1 of 1 pods running, ")
+    assert counts.endswith(" old, task train")
+    rows = [line.split() for line in tables if line]
+    assert ["job-master-0", "0", "0", "node-1", "running", "on", "node-1"] in rows
+    assert ["Running", "True", "JobRunning", "it", "is", "so"] in rows
+    assert [row[1:] for row in rows if "FailedMount" in row] == [
+        ["Warning", "job-master-0", "FailedMount", "no", "volume"]
+    ]
+    assert not any("Other" in row for row in rows)
+
+
+def test_status_tells_the_same_to_machines(cluster: Console) -> None:
+    """`--output json`."""
+    cluster.pytorchjob("job", "Failed")
+    cluster.pod("job", code=137)
+
+    cluster.run("status", "job", "--output", "json")
+    told = json.loads(cluster.out)
+
+    assert (told["job"]["state"], told["job"]["total"]) == ("failed", 1)
+    assert told["pods"][0]["state"] == "failed: exit code 137"
+    assert told["conditions"][0]["type"] == "Failed"
+
+
+def test_status_does_without_events_that_may_not_be_read(cluster: Console) -> None:
+    """They only explain."""
+    cluster.pytorchjob("job", "Running")
+    cluster.api.call(lambda api: api.denied.add(("list", "events")))
+
+    assert cluster.run("status", "job") == ExitCode.SUCCEEDED
+
+
+@pytest.mark.parametrize("command", ["status", "delete", "logs"])
+def test_job_that_does_not_exist_is_3(cluster: Console, command: str) -> None:
+    """And the message says where it was looked for."""
+    assert cluster.run(command, "nope") == ExitCode.REJECTED
+    assert cluster.said == ["there is no job 'nope' in namespace ml; see `dlf list`"]
+
+
+@pytest.mark.parametrize("command", ["status", "delete", "logs"])
+def test_name_of_two_kinds_needs_the_kind(cluster: Console, command: str) -> None:
+    """Exit 2, naming both; with `--kind` there is no doubt."""
+    cluster.pytorchjob("twin", "Succeeded")
+    cluster.pod("twin", code=0)
+    cluster.create("tfjobs", "twin", apiVersion="kubeflow.org/v1", kind="TFJob")
+
+    assert cluster.run(command, "twin") == ExitCode.USAGE
+    assert cluster.said == ["'twin' is the name of a PyTorchJob and a TFJob; say which with --kind"]
+    assert cluster.run(command, "twin", "--kind", "pytorchjob") == ExitCode.SUCCEEDED
+
+
+@pytest.mark.parametrize(
+    ("words", "complaint"),
+    [
+        pytest.param(["status"], "JOB is missing; write dlf status JOB", id="no name"),
+        pytest.param(["list", "x"], "'x' is too much; write dlf list", id="a name too many"),
+        pytest.param(["delete", "x", "--kind", "Pod"], "--kind='Pod': no such kind", id="kind"),
+        pytest.param(["list", "--wide"], "unknown flag `--wide`", id="flag"),
+        pytest.param(["status", "x", "--output", "yaml"], "write one of text, json", id="output"),
+    ],
+)
+def test_wrong_words_are_2(cluster: Console, words: list[str], complaint: str) -> None:
+    """One line that says what to write."""
+    assert cluster.run(*words) == ExitCode.USAGE
+    assert complaint in cluster.said[0]
+
+
+@pytest.mark.parametrize("command", ["list", "status", "delete", "logs", "check"])
+def test_help_needs_no_cluster(cluster: Console, command: str) -> None:
+    """It begins with the usage."""
+    cluster.env["KUBECONFIG"] = "/nonexistent"
+
+    assert cluster.run(command, "--help") == ExitCode.SUCCEEDED
+    assert cluster.out.startswith(f"Usage:\n  dlf {command}")
+
+
+def test_delete_waits_until_nothing_is_left(cluster: Console) -> None:
+    """Job and pods are gone when it ends."""
+    cluster.pytorchjob("job", "Running")
+    cluster.pod("job")
+
+    assert cluster.run("delete", "job") == ExitCode.SUCCEEDED
+    assert cluster.said == ["deleting PyTorchJob job"]
+    assert cluster.api.call(_names) == []
+
+
+def _names(api: FakeApi) -> list[str]:
+    collections = [api.collection(plural, NAMESPACE) for plural in ("pytorchjobs", "pods")]
+    return [thing["metadata"]["name"] for each in collections for thing in api.store.list(each)]

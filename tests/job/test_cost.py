@@ -1,0 +1,106 @@
+"""What following costs: requests of an idle job, time before the create and after the end."""
+
+import asyncio
+import time
+from collections import Counter
+
+from fake_api import FakeApi
+from fake_api.http import Request
+from job.histories import succeed, three_pods
+from job.play import play
+from job.stage import Stage
+
+from dlf.errors import ExitCode
+from dlf.frameworks import BY_NAME
+from dlf.job.submit import choose_kind, spec_hash, submit
+from dlf.kube.client import KubeClient
+from dlf.kube.config import ClusterConfig
+from dlf.task.load import load, split
+
+PODS = 100
+
+
+def _what(request: Request) -> str:
+    verb = "watch" if request.query.get("watch") else "get"
+    return f"{verb} {request.path.rpartition('/')[2]}"
+
+
+def test_idle_job_of_100_pods_costs_few_requests() -> None:
+    """At most 60 an hour; pods print a line each minute, as a training does."""
+    hour = Counter[str]()
+
+    async def history(stage: Stage) -> None:
+        job = await stage.job()
+        pods = [
+            stage.pod(job, "master", 0),
+            *(stage.pod(job, "worker", i) for i in range(PODS - 1)),
+        ]
+        for pod in pods:
+            stage.runs(pod, "begin")
+        stage.condition(job, "Created", "Running")
+        await asyncio.sleep(600)
+        before = len(stage.api.requests)
+        for _ in range(60):
+            for pod in pods:
+                stage.api.logs.of("pipeline", pod, "pytorch").write("loss 0.1")
+            await asyncio.sleep(60)
+        hour.update(_what(request) for request in stage.api.requests[before:])
+        await succeed(stage, job, pods)
+
+    played = play(history, "--num_worker", str(PODS), sweep=30)
+
+    assert played.code == ExitCode.SUCCEEDED
+    assert hour.keys() <= {"watch pytorchjobs", "watch pods"}
+    assert 0 < hour.total() <= 60
+
+
+def test_end_of_the_job_is_the_end_of_dlf() -> None:
+    """Less than a second after the last byte of the logs."""
+    finished = 0.0
+
+    async def history(stage: Stage) -> None:
+        nonlocal finished
+        job, pods = await three_pods(stage)
+        await asyncio.sleep(1000)
+        finished = stage.now()
+        await succeed(stage, job, pods)
+
+    played = play(history, sweep=30)
+
+    assert played.code == ExitCode.SUCCEEDED
+    assert played.ended - finished < 1
+
+
+def test_submitting_takes_little_work() -> None:
+    """Less than 50 ms of CPU from the parsed command to the created job, the server's included."""
+    framework = BY_NAME["pytorch"]
+    env = {"KFJ_RUN_ID": "r", "KFJ_TASK_ID": "t"}
+    task = load(framework.settings, split(["--image", "i"], framework.settings), env)
+
+    async def once(api: FakeApi, suffix: str) -> float:
+        async with KubeClient(ClusterConfig(origin="test", server=api.url)) as client:
+            before = time.process_time()
+            kind = await choose_kind(client, framework, "auto")
+            await submit(
+                client,
+                "ml",
+                framework.render(task, kind, suffix),
+                task=task,
+                digest=spec_hash(framework, task, kind),
+                nonce=suffix,
+                mode="auto",
+                owner=None,
+                say=lambda _: None,
+            )
+            return time.process_time() - before
+
+    async def scenario() -> list[float]:
+        spent = []
+        for number in range(6):
+            async with FakeApi() as api:
+                spent.append(await once(api, f"{number:04x}"))
+        return spent
+
+    _, *warm = asyncio.run(scenario())
+
+    assert min(warm) < 0.05
