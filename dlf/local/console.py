@@ -7,8 +7,8 @@ from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing, suppress
 from datetime import UTC, datetime
 
+from dlf.logs.batch import Batch
 from dlf.logs.collapse import WINDOW, Collapser
-from dlf.logs.cursor import Batch
 from dlf.logs.files import LogFiles
 from dlf.logs.format import formatter
 from dlf.logs.lines import LineBuffer

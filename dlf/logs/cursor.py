@@ -22,48 +22,10 @@ only, so a rotation between the two may be taken for none.
 from bisect import bisect_left
 from collections.abc import Iterable
 
-import msgspec
-
+from dlf.logs.batch import Batch, Gap
 from dlf.logs.stamp import SECOND, common_width, second_before, split, zone
 
 _IDENTITY = 128  # leading bytes of a line, timestamp included, by which it is recognised
-
-
-class Gap(msgspec.Struct, frozen=True):
-    """Lines may be missing between two timestamps (RFC 3339, as the node wrote them)."""
-
-    after: str
-    before: str
-
-
-class Batch(msgspec.Struct):
-    """New lines of one container, in order.
-
-    Attributes:
-        lines: with their timestamps, without newlines.
-        width: bytes to cut off each line; 0 when the lines differ and each has to be looked at.
-        gap: what is missing before the first of them.
-        rest: more of the line that was printed last; it comes before the lines.
-    """
-
-    lines: list[bytes]
-    width: int = 0
-    gap: Gap | None = None
-    rest: bytes = b""
-
-    def messages(self) -> list[bytes]:
-        """The lines without their timestamps."""
-        if self.width:
-            cut = self.width
-            return [line[cut:] for line in self.lines]
-        return [split(line)[1] for line in self.lines]
-
-    def stamps(self) -> list[bytes]:
-        """The timestamps alone; b"" where a line has none."""
-        if self.width:
-            end = self.width - 1
-            return [line[:end] for line in self.lines]
-        return [split(line)[0] for line in self.lines]
 
 
 class Cursor:

@@ -2,7 +2,8 @@
 
 from collections import deque
 
-from dlf.logs.cursor import Batch, Cursor
+from dlf.logs.batch import Batch
+from dlf.logs.cursor import Cursor
 from dlf.logs.desk import Desk
 from dlf.logs.lines import LineBuffer
 from dlf.logs.printer import Printer

@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
+from dlf.logs.batch import Batch
 from dlf.logs.collapse import Collapser
-from dlf.logs.cursor import Batch
 from dlf.logs.files import LogFiles
 from dlf.logs.format import formatter, needs_stamps
 from dlf.logs.options import LogOptions

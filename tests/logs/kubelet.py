@@ -7,7 +7,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
-from dlf.logs.cursor import Batch, Cursor, Gap
+from dlf.logs.batch import Batch, Gap
+from dlf.logs.cursor import Cursor
 from dlf.logs.lines import LineBuffer
 
 NANO = 1_000_000_000

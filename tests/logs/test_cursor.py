@@ -5,7 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from logs.kubelet import NANO, START, Line, Reader, Stream
 
-from dlf.logs.cursor import Cursor, Gap
+from dlf.logs.batch import Gap
+from dlf.logs.cursor import Cursor
 
 MESSAGES = st.one_of(
     st.sampled_from(

@@ -6,8 +6,8 @@ import msgspec
 import pytest
 
 from dlf.errors import UsageError
+from dlf.logs.batch import Batch
 from dlf.logs.collapse import WINDOW, Collapser
-from dlf.logs.cursor import Batch
 from dlf.logs.files import LogFiles
 from dlf.logs.format import formatter, wants_colour
 from dlf.logs.options import LogOptions
