@@ -1,0 +1,63 @@
+"""Where the outcome of a job is told beside stderr: `--report` and the termination message."""
+
+import json
+from pathlib import Path
+from unittest.mock import patch
+
+import pytest
+from commands.console import Console
+from fake_api import FakeApi
+
+from dlf.commands import train
+from dlf.errors import ExitCode
+
+
+@pytest.fixture
+def message(tmp_path: Path) -> Path:
+    """/dev/termination-log, as the kubelet makes it."""
+    path = tmp_path / "termination-log"
+    path.touch()
+    return path
+
+
+def refuse(api: FakeApi) -> None:
+    api.denied.add(("create", "pytorchjobs.kubeflow.org"))
+
+
+def test_refusal_is_in_the_report_and_in_the_termination_message(
+    cluster: Console, tmp_path: Path, message: Path
+) -> None:
+    """Argo shows the step's message; an error has one as well as a result."""
+    cluster.api.call(refuse)
+    report = tmp_path / "report.json"
+
+    with patch.object(train, "_TERMINATION_LOG", str(message)):
+        code = cluster.run("pytorch", "--image", "i", "--report", str(report))
+
+    told = json.loads(report.read_text())
+    assert code == ExitCode.REJECTED
+    assert (told["result"], told["exit_code"], told["job"]) == ("rejected", 3, "")
+    assert told["reason"].startswith("cannot create pytorchjobs.kubeflow.org in namespace ml")
+    assert message.read_text() == told["reason"]
+    assert cluster.said[-1] == told["reason"]
+
+
+def test_report_that_cannot_be_written_costs_a_line(cluster: Console) -> None:
+    """The exit code stays that of the job."""
+    cluster.api.call(refuse)
+
+    code = cluster.run("pytorch", "--image", "i", "--report", "/nonexistent/report.json")
+
+    assert code == ExitCode.REJECTED
+    assert "cannot write /nonexistent/report.json: No such file or directory" in cluster.said
+
+
+def test_missing_termination_log_is_no_matter(cluster: Console, tmp_path: Path) -> None:
+    """Outside of a pod there is none, and none is made."""
+    cluster.api.call(refuse)
+    path = tmp_path / "none"
+
+    with patch.object(train, "_TERMINATION_LOG", str(path)):
+        cluster.run("pytorch", "--image", "i")
+
+    assert not path.exists()

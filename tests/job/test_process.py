@@ -1,0 +1,150 @@
+"""The real process: `python -m dlf` against an API server with TLS, with real signals and pipes."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fake_api import FakeApi
+from fake_api.thread import ApiThread
+
+from dlf.errors import ExitCode
+
+NAMESPACE = "ml"
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture
+def api(tmp_path: Path) -> Iterator[ApiThread]:
+    with ApiThread(tmp_path, namespace=NAMESPACE) as opened:
+        yield opened
+
+
+def start(api: ApiThread, *flags: str, **more: str) -> subprocess.Popen[str]:
+    """`dlf pytorch --num_worker 1`, whose progress is on stderr."""
+    words = [sys.executable, "-m", "dlf", "pytorch", "--image", "i", "--num_worker", "1", *flags]
+    env = {**os.environ, "KUBECONFIG": str(api.kubeconfig), "PYTHONPATH": str(ROOT), **more}
+    return subprocess.Popen(
+        words, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+
+
+def until(api: ApiThread, found: Callable[[FakeApi], Any]) -> Any:
+    """What this finds in the server, as soon as it finds something."""
+    deadline = time.monotonic() + 60
+    while not (thing := api.call(found)):
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    return thing
+
+
+def jobs(api: FakeApi) -> list[dict[str, Any]]:
+    return api.store.list(api.collection("pytorchjobs", NAMESPACE))
+
+
+def run_pod(api: FakeApi) -> str:
+    """The operator starts the only pod of the only job; its name."""
+    job = jobs(api)[0]["metadata"]
+    name = f"{job['name']}-master-0"
+    key = "training.kubeflow.org/"
+    state = {"running": {"startedAt": api.store.stamp()}}
+    status = {"name": "pytorch", "containerID": "c://1", "state": state}
+    api.store.create(
+        api.collection("pods", NAMESPACE),
+        {
+            "metadata": {
+                "name": name,
+                "labels": {f"{key}job-name": job["name"], f"{key}replica-type": "master"},
+                "ownerReferences": [{"uid": job["uid"]}],
+            },
+            "spec": {"containers": [{"name": "pytorch"}]},
+            "status": {"phase": "Running", "containerStatuses": [status]},
+        },
+    )
+    return name
+
+
+def fail_job(api: FakeApi) -> None:
+    """The only job fails."""
+    condition = {"type": "Failed", "status": "True"}
+    name = jobs(api)[0]["metadata"]["name"]
+    where = api.collection("pytorchjobs", NAMESPACE)
+    api.store.patch(where, name, {"status": {"conditions": [condition]}})
+
+
+@pytest.mark.parametrize(
+    ("number", "code"), [(signal.SIGTERM, ExitCode.SIGTERM), (signal.SIGINT, ExitCode.SIGINT)]
+)
+def test_signal_deletes_the_job_and_gives_its_code(
+    api: ApiThread, number: signal.Signals, code: ExitCode
+) -> None:
+    """143 or 130, and nothing is left."""
+    process = start(api)
+    until(api, jobs)
+    api.call(run_pod)
+    process.send_signal(number)
+    _, said = process.communicate(timeout=60)
+
+    assert process.returncode == code
+    assert api.call(jobs) == []
+    assert "Traceback" not in said
+    assert said.count("deleting PyTorchJob") == 1
+
+
+def test_second_signal_ends_at_once(api: ApiThread) -> None:
+    """Without waiting for the deletion."""
+    api.call(lambda server: setattr(server.store, "hold_deletions", True))
+    process = start(api)
+    until(api, jobs)
+    process.send_signal(signal.SIGTERM)
+    until(api, lambda server: [r for r in server.requests if r.method == "DELETE"])
+    began = time.monotonic()
+    process.send_signal(signal.SIGTERM)
+    process.communicate(timeout=60)
+
+    assert process.returncode == ExitCode.SIGTERM
+    assert time.monotonic() - began < 10
+    assert len(api.call(jobs)) == 1
+
+
+def test_kill_leaves_a_job_that_the_next_try_attaches_to(api: ApiThread) -> None:
+    """SIGKILL gives dlf no chance; the retry goes on with the same job."""
+    task = {"KFJ_RUN_ID": "r", "KFJ_TASK_ID": "7"}
+    first = start(api, **task)
+    until(api, jobs)
+    first.kill()
+    first.communicate(timeout=60)
+    second = start(api, **task)
+    assert second.stderr
+    assert "attached to PyTorchJob" in second.stderr.readline()
+    api.call(fail_job)
+    second.communicate(timeout=60)
+
+    assert second.returncode == ExitCode.FAILED
+    assert len(api.call(jobs)) == 1
+
+
+def test_head_gets_its_line_and_the_job_its_result(api: ApiThread, tmp_path: Path) -> None:
+    """`dlf ... | head -1`: no traceback, and the report is of the job's end."""
+    report = tmp_path / "report.json"
+    process = start(api, "--report", str(report))
+    assert process.stdout
+    until(api, jobs)
+    pod = api.call(run_pod)
+    api.call(lambda server: server.logs.of(NAMESPACE, pod, "pytorch").write("first"))
+    assert process.stdout.readline() == f"{pod} first\n"
+    process.stdout.close()
+    process.stdout = None
+    api.call(lambda server: server.logs.of(NAMESPACE, pod, "pytorch").write("second"))
+    api.call(fail_job)
+    _, said = process.communicate(timeout=60)
+
+    assert process.returncode == ExitCode.FAILED
+    assert "Traceback" not in said
+    assert "BrokenPipe" not in said
+    assert '"result": "failed"' in report.read_text()
