@@ -1,11 +1,12 @@
 """The benchmark of log following, one command: prints a table of dlf against stern.
 
-    PYTHONPATH=tests python -m bench [--stern PATH] [--dlf COMMAND ...] [--only NAME] [--fast]
+    PYTHONPATH=tests python -m bench [--stern PATH] [--dlf COMMAND] [--only NAME] [--fast]
 
 stern is looked for among the tools that the cluster tests build.
 """
 
 import argparse
+import shlex
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -14,7 +15,7 @@ from bench.measure import Result, measure
 from bench.server import Load
 
 TEMPLATE = r'{{.PodName}} {{.Message}}{{"\n"}}'
-DLF = [sys.executable, "-m", "bench.follow", "{}"]
+LOGS = "logs bench --kind PyTorchJob --namespace bench --kubeconfig {}"
 
 Row = tuple[str, Callable[[Result], float], str, bool]
 """What is measured, how to get it, its format, whether more is better."""
@@ -97,14 +98,14 @@ def main() -> None:
     """Run the cases that were asked for."""
     parser = argparse.ArgumentParser(prog="bench")
     parser.add_argument("--stern", default=find_stern(), help="path of stern; empty for none")
-    parser.add_argument("--dlf", nargs="+", default=DLF, help="command; {} is the kubeconfig")
+    parser.add_argument("--dlf", default=f"{sys.executable} -m dlf", help="command that is dlf")
     parser.add_argument("--only", choices=CASES, nargs="+", default=list(CASES))
     parser.add_argument("--fast", action="store_true", help="small loads, to try the benchmark")
     options = parser.parse_args()
     for name in options.only:
         title, full, small, rows = CASES[name]
         load = small if options.fast else full
-        results = {"dlf": measure(options.dlf, load)}
+        results = {"dlf": measure(shlex.split(f"{options.dlf} {LOGS}"), load)}
         if options.stern and name == "first":
             results["stern, defaults"] = measure(stern(options.stern), load)
         if options.stern and name != "flat":

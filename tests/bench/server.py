@@ -22,6 +22,11 @@ import msgspec
 from fake_api.certificates import Authority
 
 SECOND = b"2026-01-02T03:04:05"
+VERSION = "1000"  # resourceVersion of every list
+DISCOVERY = {
+    "versions": [{"groupVersion": "kubeflow.org/v1", "version": "v1"}],
+    "resources": [{"name": "pytorchjobs", "kind": "PyTorchJob", "namespaced": True}],
+}
 
 
 class Load(msgspec.Struct, frozen=True):
@@ -129,31 +134,36 @@ class Server:
             with self._lock:
                 self._live.append(connection)
             return True
+        plural, _, name = parts.path.partition("/namespaces/bench/")[2].partition("/")
         if "watch" in query:
             connection.sendall(
                 b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
                 b"Transfer-Encoding: chunked\r\n\r\n"
             )
-            if query.get("resourceVersion") != "1000":
-                for number in range(self.load.pods):
-                    event = {"type": "ADDED", "object": pod(number)}
+            if plural == "pods" and query.get("resourceVersion") != VERSION:
+                for each in self._collection("pods"):
+                    event = {"type": "ADDED", "object": each}
                     connection.sendall(chunk(json.dumps(event).encode() + b"\n"))
             time.sleep(3600)
-        items = [pod(number) for number in range(self.load.pods)]
-        body = json.dumps(
-            {
-                "kind": "PodList",
-                "apiVersion": "v1",
-                "metadata": {"resourceVersion": "1000"},
-                "items": items,
-            }
-        ).encode()
-        connection.sendall(
-            b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n"
-            % len(body)
-            + body
-        )
+        answer: object = DISCOVERY
+        if plural:
+            items = self._collection(plural)
+            answer = (
+                items[0] if name else {"metadata": {"resourceVersion": VERSION}, "items": items}
+            )
+        body = json.dumps(answer).encode()
+        head = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n"
+        connection.sendall(head % len(body) + body)
         return False
+
+    def _collection(self, plural: str) -> list[dict[str, object]]:
+        match plural:
+            case "pods":
+                return [pod(number) for number in range(self.load.pods)]
+            case "pytorchjobs":
+                return [job(self.load.pods)]
+            case _:
+                return []
 
     def _write_live(self) -> None:
         """Write lines, evenly spread in time over all pods, when all their logs are open."""
@@ -176,6 +186,17 @@ class Server:
                 self._live[number % load.pods].sendall(chunk(line))
 
 
+def job(pods: int) -> dict[str, object]:
+    """The job, which runs."""
+    return {
+        "kind": "PyTorchJob",
+        "apiVersion": "kubeflow.org/v1",
+        "metadata": {"name": "bench", "namespace": "bench", "uid": "j", "resourceVersion": "1"},
+        "spec": {"pytorchReplicaSpecs": {"Worker": {"replicas": pods}}},
+        "status": {"conditions": [{"type": "Running", "status": "True"}]},
+    }
+
+
 def pod(number: int) -> dict[str, object]:
     """A pod that runs."""
     name = f"bench-worker-{number}"
@@ -187,7 +208,11 @@ def pod(number: int) -> dict[str, object]:
             "namespace": "bench",
             "uid": f"uid-{number}",
             "resourceVersion": str(number + 1),
-            "labels": {"job": "bench"},
+            "labels": {
+                "training.kubeflow.org/job-name": "bench",
+                "training.kubeflow.org/replica-type": "worker",
+                "training.kubeflow.org/replica-index": str(number),
+            },
         },
         "spec": {"containers": [{"name": "pytorch", "image": "bench"}], "nodeName": "node"},
         "status": {
