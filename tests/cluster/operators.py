@@ -18,6 +18,8 @@ from .toolchain import Program
 
 NAMESPACE = "kubeflow"
 """Where the operators keep their leases and certificates."""
+KUBECTL_IMAGE = "dlf.test/kubectl-delivery:1"
+"""Image by which an MPIJob's launcher gets its kubectl; a test that needs it imports it."""
 
 _DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 _SERVICE = "training-operator"
@@ -80,7 +82,7 @@ def _training_operator(program: Program) -> Operator:
             "--zap-log-level=info",
             f"--webhook-server-port={_WEBHOOK_PORT}",
             f"--pytorch-init-container-image={WORKER_IMAGE}",
-            f"--mpi-kubectl-delivery-image={WORKER_IMAGE}",
+            f"--mpi-kubectl-delivery-image={KUBECTL_IMAGE}",
         ),
         "http://127.0.0.1:8081/readyz",
         "manifests/base/webhook/manifests.yaml",

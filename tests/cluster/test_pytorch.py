@@ -1,12 +1,8 @@
 """`dlf pytorch` in a real cluster: what it prints, leaves behind and returns."""
 
-import os
 import signal
 import subprocess
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
+from contextlib import AbstractContextManager
 
 import kubernetes
 import pytest
@@ -14,6 +10,7 @@ import pytest
 from dlf.errors import ExitCode
 
 from .image import WORKER_IMAGE
+from .launch import PROJECT, launched, messages
 from .sandbox import wait_until
 from .workspace import Workspace
 
@@ -34,45 +31,12 @@ else:
 _IDLE = "trap exit TERM; echo started; sleep 1000 & wait"
 """Runs until it is told to end, and then ends at once."""
 
-_PROJECT = Path(__file__).parents[2]
 
-
-@contextmanager
-def _dlf(workspace: Workspace, command: str, **environment: str) -> Iterator[subprocess.Popen[str]]:
-    """Run `dlf pytorch` with three ranks and the launcher's credentials; end it with the block."""
+def _pytorch(
+    workspace: Workspace, command: str, **environment: str
+) -> AbstractContextManager[subprocess.Popen[str]]:
     flags = ["--image", WORKER_IMAGE, "--num_worker", "3", "--command", command]
-    platform = {
-        "KFJ_NAMESPACE": workspace.namespace,
-        "KFJ_PIPELINE_NAME": "digits",
-        "KFJ_RUN_ID": "run-1",
-        "KFJ_TASK_ID": "7",
-        "KFJ_TASK_NAME": "train",
-        "KFJ_CREATOR": "alice",
-        "KFJ_TASK_RESOURCE_CPU": "0.1",
-        "KFJ_TASK_RESOURCE_MEMORY": "256Mi",
-        "KUBECONFIG": str(workspace.kubeconfig),
-    }
-    with subprocess.Popen(
-        [sys.executable, "-m", "dlf", "pytorch", *flags],
-        cwd=_PROJECT,
-        env=os.environ | platform | environment,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    ) as dlf:
-        try:
-            yield dlf
-        finally:
-            dlf.kill()
-
-
-def _messages(output: str) -> dict[str, list[str]]:
-    """Return each pod's lines, by `master-0`, `worker-0`, ...: job names end in random letters."""
-    messages: dict[str, list[str]] = {}
-    for line in output.splitlines():
-        pod, _, message = line.partition(" ")
-        messages.setdefault("-".join(pod.split("-")[-2:]), []).append(message)
-    return messages
+    return launched(workspace, "pytorch", *flags, **environment)
 
 
 def _jobs(workspace: Workspace, client: kubernetes.client.ApiClient) -> list[str]:
@@ -86,28 +50,28 @@ def _jobs(workspace: Workspace, client: kubernetes.client.ApiClient) -> list[str
 def test_pytorch_succeeds_with_every_line_of_every_rank(workspace: Workspace) -> None:
     """A job whose ranks all end with 0 is a success, and no line is lost, doubled or reordered."""
     command = f"seq 1 20000; echo rank $RANK of $WORLD_SIZE; python3 -c '{_MEET}'"
-    with _dlf(workspace, command) as dlf:
+    with _pytorch(workspace, command) as dlf:
         output, errors = dlf.communicate()
     expected = {
         pod: [*map(str, range(1, 20001)), f"rank {rank} of 3"]
         for rank, pod in enumerate(("master-0", "worker-0", "worker-1"))
     }
-    assert (dlf.returncode, _messages(output)) == (ExitCode.SUCCEEDED, expected), errors
+    assert (dlf.returncode, messages(output)) == (ExitCode.SUCCEEDED, expected), errors
 
 
 def test_pytorch_trains_the_example(workspace: Workspace) -> None:
     """The example of the README trains on three pods that find each other by name."""
-    volume = f"{_PROJECT / 'examples'}(hostpath):/mnt/examples"
+    volume = f"{PROJECT / 'examples'}(hostpath):/mnt/examples"
     command = "python3 /mnt/examples/pytorch/train.py"
-    with _dlf(workspace, command, KFJ_TASK_VOLUME_MOUNT=volume) as dlf:
+    with _pytorch(workspace, command, KFJ_TASK_VOLUME_MOUNT=volume) as dlf:
         output, errors = dlf.communicate()
     assert dlf.returncode == ExitCode.SUCCEEDED, output + errors
-    assert sorted(_messages(output)) == ["master-0", "worker-0", "worker-1"]
+    assert sorted(messages(output)) == ["master-0", "worker-0", "worker-1"]
 
 
 def test_pytorch_fails_when_a_rank_fails(workspace: Workspace) -> None:
     """The exit code of a rank is told, and the job is a failure."""
-    with _dlf(workspace, '[ "$RANK" = 2 ] && exit 7; sleep 1000') as dlf:
+    with _pytorch(workspace, '[ "$RANK" = 2 ] && exit 7; sleep 1000') as dlf:
         output, errors = dlf.communicate()
     assert dlf.returncode == ExitCode.FAILED, output + errors
     assert "worker-1 (worker, rank 2): exit code 7" in errors
@@ -117,7 +81,7 @@ def test_pytorch_deletes_its_job_on_sigterm(
     workspace: Workspace, client: kubernetes.client.ApiClient
 ) -> None:
     """A stopped task leaves nothing running."""
-    with _dlf(workspace, _IDLE) as dlf:
+    with _pytorch(workspace, _IDLE) as dlf:
         assert dlf.stdout is not None
         assert "started" in dlf.stdout.readline()
         dlf.send_signal(signal.SIGTERM)
@@ -131,7 +95,7 @@ def test_pytorch_tells_that_its_job_was_deleted(
 ) -> None:
     """A job deleted by somebody else is neither a success nor a failure."""
     api = kubernetes.client.CustomObjectsApi(client)
-    with _dlf(workspace, _IDLE) as dlf:
+    with _pytorch(workspace, _IDLE) as dlf:
         assert dlf.stdout is not None
         assert "started" in dlf.stdout.readline()
         (job,) = _jobs(workspace, client)
@@ -144,7 +108,7 @@ def test_pytorch_tells_that_its_job_was_deleted(
 
 def test_pytorch_says_that_cards_are_missing(workspace: Workspace) -> None:
     """The scheduler's own words tell why a pod is pending."""
-    with _dlf(
+    with _pytorch(
         workspace, "sleep 1000", KFJ_TASK_RESOURCE_GPU="8", GPU_RESOURCE_NAME="nvidia.com/gpu"
     ) as dlf:
         assert dlf.stderr is not None
