@@ -24,6 +24,10 @@ _OPTIONS = [
     "MODULE_BUILDTYPE=static",
 ]
 
+# sys.version tells when and by what it was compiled, in a form that platform.python_version() can
+# read: zig's own name is too long for it.
+_STAMP = """-DDATE='"Jan 01 2026"' -DTIME='"00:00:00"' -DCOMPILER='"[Clang of zig]"'"""
+
 # What configure cannot find out, as it cannot run arm64 programs: the answers of an amd64 build.
 _CROSS_ANSWERS = [
     "ac_cv_file__dev_ptmx=yes",
@@ -58,10 +62,8 @@ def build(
         options = [*_OPTIONS, *_cpu_options(cpu, build_python), f"--with-openssl={libraries}"]
         bench.run("./configure", *options, cwd=tree, env=env)
         _make_every_module_static(tree)
-        make = ["make", f"-j{bench.jobs}", "OPT=-DNDEBUG -O2"]
-        # sys.version names the compiler; platform.python_version() chokes on zig's long name.
-        compiler = """EXTRA_CFLAGS=-DCOMPILER='"[Clang of zig]"'"""
-        bench.run(*make, compiler, "python", f"libpython{VERSION}.a", cwd=tree, env=env)
+        make = ["make", f"-j{bench.jobs}", "OPT=-DNDEBUG -O2", f"EXTRA_CFLAGS={_STAMP}"]
+        bench.run(*make, "python", f"libpython{VERSION}.a", cwd=tree, env=env)
         bench.run(*make, "platform", "python-config", cwd=tree, env=env)
         root = f"DESTDIR={bench.scratch}/root"
         bench.run(*make, "altbininstall", "inclinstall", root, cwd=tree, env=env)

@@ -5,6 +5,9 @@ import sys
 
 from dlf.__main__ import run
 
+# Nuitka puts the executable's own path there; dlf looks at the name that it was called by.
+sys.argv[0] = __compiled__.original_argv0  # type: ignore[name-defined]  # noqa: F821
+
 try:
     run()
 except SystemExit as ended:
