@@ -152,7 +152,8 @@ class SocketStream:
                 async with asyncio.timeout(timeout):
                     secure = ssl_context.wrap_socket(
                         self._sock,
-                        server_hostname=server_hostname,
+                        # As bytes: URLs are ASCII, and so the idna codec is never needed.
+                        server_hostname=server_hostname.encode() if server_hostname else None,
                         do_handshake_on_connect=False,
                         suppress_ragged_eofs=False,
                     )
@@ -256,7 +257,7 @@ async def _resolve(host: str, port: int) -> list[tuple[int, Any]]:
         version = ipaddress.ip_address(host).version
     except ValueError:
         loop = asyncio.get_running_loop()
-        infos = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+        infos = await loop.getaddrinfo(host.encode(), port, type=socket.SOCK_STREAM)
         return [(family, address) for family, _, _, _, address in infos]
     return [(socket.AF_INET if version == 4 else socket.AF_INET6, (host, port))]
 
