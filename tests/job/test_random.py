@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from job.histories import JOB
@@ -183,6 +184,7 @@ async def signalled(model: Model) -> int:
 FINALS = [succeeded, failed, deleted, replaced, signalled]
 
 
+@pytest.mark.timeout(600)
 @settings(max_examples=30)
 @given(
     steps=st.lists(st.tuples(st.sampled_from(STEPS), st.integers(0, 2)), max_size=14),
@@ -205,5 +207,5 @@ def test_every_history_that_ends_ends_dlf_with_its_result(
     played = play(history, sweep=10)
 
     assert expected == played.code
-    if expected == ExitCode.SIGTERM:
-        assert played.jobs == []
+    if expected == ExitCode.SIGTERM and break_ not in {step for step, _ in steps}:
+        assert played.jobs == []  # while the server is broken, nothing can be deleted
