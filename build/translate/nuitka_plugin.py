@@ -20,7 +20,7 @@ COMPILED = [
 class HotCompiledRestBytecode(NuitkaPluginBase):  # type: ignore[misc]
     """Compile what is hot to C and keep the rest as bytecode.
 
-    All of dlf in C is 8 MB more, all dependencies 11 MB, and neither starts faster.
+    All of dlf in C is 3.5 MB more, all dependencies 11 MB, and neither starts faster.
     """
 
     plugin_name = "hot-compiled-rest-bytecode"
