@@ -29,6 +29,7 @@ class Outage:
         self._notice = notice
         self._troubled: set[Retry] = set()
         self._began = 0.0
+        self._any_well = False  # one that was troubled works again; others may not have tried yet
 
     def enter(self, retry: "Retry", cause: str) -> None:
         """Count this operation as troubled."""
@@ -43,7 +44,9 @@ class Outage:
         """Count this operation as well again, or as given up."""
         if retry in self._troubled:
             self._troubled.remove(retry)
-            if well and not self._troubled:
+            self._any_well |= well
+            if self._any_well and not self._troubled:
+                self._any_well = False
                 lasted = asyncio.get_running_loop().time() - self._began
                 self._notice(f"the API server answers again after {lasted:.0f} s")
 
