@@ -34,7 +34,9 @@ def build(
         kept = workshop.cache / f"objects-{cpu}"
         kept.mkdir(exist_ok=True)
         headers = [file.read_bytes() for file in sorted(files(code)) if file.suffix == ".h"]
-        common = _sum(toolchain.id, nuitka.name, python.name, repr(options), *headers)
+        # Where the C lies is new each time, and mapped away.
+        common = repr(options).replace(str(translated), "")
+        common = _sum(toolchain.id, nuitka.name, python.name, common, *headers)
 
         def compile_one(source: Path) -> Path:
             name = str(source.relative_to(code))
