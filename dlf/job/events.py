@@ -5,6 +5,9 @@ import re
 from dlf.manifest.observed import Event
 
 _REFUSALS = re.compile(r".*FailedValidation|ValidationError")
+# Warnings that are in nobody's way: the image may be there, or need no secret; a pull that does
+# fail says so itself. And a resolv.conf with more than three servers is cut, not refused.
+_HARMLESS = {"FailedToRetrieveImagePullSecret", "DNSConfigForming"}
 
 
 class Warnings:
@@ -22,6 +25,8 @@ class Warnings:
         """Take note of an event of the namespace."""
         name = event.involved_object.name
         if name != self._job and not name.startswith(f"{self._job}-"):
+            return
+        if event.reason in _HARMLESS:
             return
         known = self._newest.get(name)
         if known is None or moment(event) >= moment(known):

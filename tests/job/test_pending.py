@@ -43,6 +43,11 @@ def init_runs(stage: Stage, pod: str) -> None:
     init(stage, pod, {"running": {"startedAt": stage.api.store.stamp()}})
 
 
+def no_pull_secret(stage: Stage, pod: str) -> None:
+    init_runs(stage, pod)
+    stage.warn(pod, "FailedToRetrieveImagePullSecret", "some secrets (hubsecret) are not there")
+
+
 def init_crashes(stage: Stage, pod: str) -> None:
     init(stage, pod, {"waiting": {"reason": "CrashLoopBackOff", "message": "back-off 10s"}})
 
@@ -73,6 +78,9 @@ def init(stage: Stage, pod: str, state: dict[str, Any]) -> None:
             id="missing ConfigMap",
         ),
         pytest.param(init_runs, "init container init-pytorch is running", id="init waits"),
+        pytest.param(
+            no_pull_secret, "init container init-pytorch is running", id="pull secret not needed"
+        ),
         pytest.param(
             init_crashes,
             "init container init-pytorch: CrashLoopBackOff: back-off 10s",
