@@ -70,7 +70,15 @@ def run_pod(api: FakeApi) -> str:
 
 
 def fail_job(api: FakeApi) -> None:
-    """The only job fails."""
+    """The only job fails, and its pod, if it has one, with it."""
+    pods = api.collection("pods", NAMESPACE)
+    for pod in api.store.list(pods):
+        name = pod["metadata"]["name"]
+        api.logs.of(NAMESPACE, name, "pytorch").end()
+        end = {"exitCode": 1, "startedAt": api.store.stamp(), "finishedAt": api.store.stamp()}
+        status = {"name": "pytorch", "containerID": "c://1", "state": {"terminated": end}}
+        change = {"phase": "Failed", "containerStatuses": [status]}
+        api.store.patch(pods, name, {"status": change})
     condition = {"type": "Failed", "status": "True"}
     name = jobs(api)[0]["metadata"]["name"]
     where = api.collection("pytorchjobs", NAMESPACE)
@@ -121,10 +129,11 @@ def test_kill_leaves_a_job_that_the_next_try_attaches_to(api: ApiThread) -> None
     first.communicate(timeout=60)
     second = start(api, **task)
     assert second.stderr
-    assert "attached to PyTorchJob" in second.stderr.readline()
+    first_line = second.stderr.readline()
     api.call(fail_job)
     second.communicate(timeout=60)
 
+    assert "attached to PyTorchJob" in first_line
     assert second.returncode == ExitCode.FAILED
     assert len(api.call(jobs)) == 1
 
