@@ -1,6 +1,7 @@
 """The C of the program compiled and linked for one CPU."""
 
 import hashlib
+import re
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -41,7 +42,7 @@ def build(
         def compile_one(source: Path) -> Path:
             name = str(source.relative_to(code))
             own = OPTIONS_OF_FILE.get(source.name, [])
-            target = kept / f"{_sum(common, name, repr(own), source.read_bytes())}.o"
+            target = kept / f"{_sum(common, name, repr(own), *content(source))}.o"
             if not target.exists():
                 made = bench.scratch / target.name
                 words = [*options, *own, "-c", name, "-o", str(made)]
@@ -89,6 +90,13 @@ def _options(translated: Path, nuitka: Path, python: Path, cpu: str) -> list[str
     names = {nuitka: "nuitka", python: "python", translated: "program"}
     maps = [f"-ffile-prefix-map={folder}={name}" for folder, name in names.items()]
     return [*OPTIONS, *defines, *maps, *(f"-I{folder}" for folder in folders)]
+
+
+def content(source: Path) -> list[bytes]:
+    """Return a C file and what it embeds: the constants and the bytecode."""
+    text = source.read_bytes()
+    embedded = re.findall(rb'^#embed "(.+)"', text, re.MULTILINE)
+    return [text, *((source.parent / name.decode()).read_bytes() for name in embedded)]
 
 
 def _sum(*parts: str | bytes) -> str:

@@ -11,6 +11,7 @@ from typing import Any
 
 import extensions
 import image
+import link
 import pytest
 import sbom
 import sources
@@ -108,6 +109,15 @@ def test_commands_of_a_stage_do_not_see_the_environment(
         bench.run(sys.executable, "-c", code)
 
     workshop.make("part", ["word"], show)
+
+
+def test_object_is_made_of_what_its_source_embeds(tmp_path: Path) -> None:
+    """C that embeds a file is compiled again when only that file has changed."""
+    source = tmp_path / "data.c"
+    source.write_text('char data[] = {\n#embed "blobs/data.bin"\n};\n')
+    (tmp_path / "blobs").mkdir()
+    (tmp_path / "blobs/data.bin").write_bytes(b"bytecode")
+    assert [source.read_bytes(), b"bytecode"] == link.content(source)
 
 
 @pytest.mark.parametrize("origin", ["debian", "pypi", "inside"])
