@@ -13,7 +13,7 @@ from functools import lru_cache
 import httpcore
 import httpx
 
-from dlf.kube.sockets import SocketStream
+from dlf.kube.sockets import SocketStream, Take
 
 _LONGEST_LINE = 4096  # bytes of a chunk's size line, or of a trailer
 _SIZE = re.compile(rb"([0-9A-Fa-f]{1,15})[ \t]*(?:;.*)?", re.DOTALL)
@@ -142,6 +142,8 @@ class LogBody:
     def __init__(self, response: httpx.Response) -> None:
         self._raw: AsyncIterator[bytes] | None = None
         self._frames: Chunks | Counted
+        self._take: Take | None = None
+        self._left = b""  # was offered and not taken
         stream = response.extensions.get("network_stream")
         if not isinstance(stream, SocketStream):
             self._raw = response.aiter_raw()
@@ -155,8 +157,11 @@ class LogBody:
         else:
             self._frames = Counted(int(length) if length else None)
 
-    async def read(self) -> bytes:
+    async def read(self, take: Take | None = None) -> bytes:
         """The next bytes, as many as there are; b"" at the end that the server meant.
+
+        Args:
+            take: offered what comes while this waits; what it takes is not returned.
 
         Raises:
             httpx.TransportError, httpcore.ProtocolError, OSError: the connection broke, also by
@@ -164,16 +169,26 @@ class LogBody:
         """
         if self._raw is not None:
             return await anext(self._raw, b"")
+        self._take = take
         frames = self._frames
         while not frames.done:
             data, self._ahead = self._ahead, b""
-            if not data:
-                data = await self._stream.receive()
-            if not data:
+            if data:
+                body = frames.feed(data)
+            elif not (data := await self._stream.receive(self._offer if take else None)):
                 if frames.end():
                     break
                 raise httpcore.RemoteProtocolError("the connection ended inside the body")
-            body = frames.feed(data)
+            else:
+                body = self._left if take else frames.feed(data)
             if body:
                 return body
         return b""
+
+    def _offer(self, data: bytes) -> bool:
+        """Cut bytes from the wire and offer what is body among them; keep it if it is not taken."""
+        body = self._frames.feed(data)
+        if self._frames.done or (body and self._take and not self._take(body)):
+            self._left = body
+            return False
+        return True

@@ -22,6 +22,7 @@ from dlf.kube.config import ClusterConfig
 from dlf.kube.credentials import Credentials
 from dlf.kube.refusal import Unavailable, failure
 from dlf.kube.request import ANSWER, Request
+from dlf.kube.sockets import Take
 from dlf.kube.tls import make_context, tls_failure
 from dlf.kube.transport import make_transport
 
@@ -50,15 +51,19 @@ class Stream:
         self._body = LogBody(response)
         self._patience = patience
 
-    async def read(self) -> bytes:
+    async def read(self, take: Take | None = None) -> bytes:
         """The next bytes, as many as there are; b"" at a clean end.
+
+        Args:
+            take: offered what comes while this waits without limit; what it takes, by returning
+                True, is not returned.
 
         Raises:
             Unavailable: the stream broke, or nothing came.
         """
         try:
             if self._patience is None:
-                return await self._body.read()
+                return await self._body.read(take)
             async with asyncio.timeout(self._patience):
                 return await self._body.read()
         except BROKEN as error:

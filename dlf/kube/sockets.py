@@ -10,7 +10,7 @@ import ipaddress
 import select
 import socket
 import ssl
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -23,6 +23,9 @@ KEEPALIVE = (
     (socket.IPPROTO_TCP, socket.TCP_KEEPINTVL, 10),
     (socket.IPPROTO_TCP, socket.TCP_KEEPCNT, 3),
 )
+
+Take = Callable[[bytes], bool]
+"""Takes bytes, or says that it cannot just now."""
 
 _AT_ONCE = 64 << 10  # bytes of one read
 _RECORD = 16 << 10  # bytes of a full TLS record
@@ -85,15 +88,21 @@ class SocketStream:
         self._fd = sock.fileno()
         self._loop = asyncio.get_running_loop()
         self._waiter: asyncio.Future[bytes] | None = None
+        self._take: Take | None = None
         self._watched = False
         self.recent = b""
 
-    def receive(self) -> asyncio.Future[bytes]:
+    def receive(self, take: Take | None = None) -> asyncio.Future[bytes]:
         """The next bytes, as many as there are up to 64 KB; b"" when the peer has closed.
 
         The socket is read in the callback that says it is readable, and watched until nobody
         waits for it when it is: for a steady reader that is one call of the system per read.
+
+        Args:
+            take: offered all bytes first, in that callback; what it takes is not returned, and
+                what it raises is raised here. It saves a live line the way through the task.
         """
+        self._take = take
         if not self._watched:
             self._loop.add_reader(self._fd, self._on_readable)
             self._watched = True
@@ -189,11 +198,13 @@ class SocketStream:
             return
         try:
             data = self._receive()
+            if data and self._take is not None and self._take(data):
+                return
         except (BlockingIOError, ssl.SSLWantReadError):
             return
         except ssl.SSLZeroReturnError:
             data = b""
-        except OSError as error:
+        except Exception as error:
             self._unwatch()
             waiter.set_exception(error)
             return

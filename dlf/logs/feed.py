@@ -15,7 +15,7 @@ _KEPT_BYTES = 512
 
 
 class Feed:
-    """Cuts chunks into lines, drops what was printed before, prints the rest.
+    """Cuts chunks into lines, drops what was printed before, renders the rest.
 
     Args:
         target: which log.
@@ -59,12 +59,8 @@ class Feed:
             self._account()
         return batch if batch.lines or batch.rest else None
 
-    async def print(self, batch: Batch, now: float) -> None:
-        """Print a batch that `take` returned.
-
-        Raises:
-            OutputClosed: nobody reads what is printed.
-        """
+    def render(self, batch: Batch, now: float) -> bytes:
+        """What to print of a batch that `take` returned: whole lines, or b""."""
         self.progress = True
         self._desk.heard = now
         if batch.gap:
@@ -74,22 +70,19 @@ class Feed:
             )
         for line in batch.lines[-KEPT_LINES:]:
             self.kept.append(line[:_KEPT_BYTES])
-        text = self._printer.render(batch, self.cursor.last, now)
-        if text:
-            await self._desk.writer.write(text)
+        return self._printer.render(batch, self.cursor.last, now)
 
-    async def finish(self, now: float) -> None:
-        """Print the log's last line if it has no newline; without timestamp it is a remark."""
+    def finish(self, now: float) -> bytes:
+        """What to print of a last line without newline; without timestamp it is a remark."""
         rest = self._lines.take()
         self._account()
         if not rest:
-            return
+            return b""
         if not self.progress and not split(rest)[0]:
             self._desk.notice(f"{self._target.name}: {rest.decode(errors='replace')}")
-            return
+            return b""
         batch = self.cursor.accept(rest + b"\n")
-        if batch.lines or batch.rest:
-            await self.print(batch, now)
+        return self.render(batch, now) if batch.lines or batch.rest else b""
 
     def _account(self) -> None:
         self._desk.held += self._lines.size - self._held

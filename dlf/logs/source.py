@@ -1,5 +1,6 @@
 """Where logs come from: what the multiplexer needs of a Kubernetes client."""
 
+from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 from typing import Protocol
 
@@ -7,8 +8,13 @@ from typing import Protocol
 class LogStream(Protocol):
     """An open log."""
 
-    async def read(self) -> bytes:
-        """The next bytes, as many as there are; b"" at a clean end. Raises when it broke."""
+    async def read(self, take: Callable[[bytes], bool] | None = None) -> bytes:
+        """The next bytes, as many as there are; b"" at a clean end. Raises when it broke.
+
+        Args:
+            take: may be offered bytes as they come; what it takes, by returning True, is not
+                returned, and what it raises is raised.
+        """
 
 
 class LogSource(Protocol):

@@ -120,7 +120,7 @@ class Tail:
             pause = max(self._wait, pause * random.uniform(0.5, 1.0))  # noqa: S311 jitter
             if pause and not self.course.finished:
                 await self._wait_for_change(pause)
-        await self.feed.finish(asyncio.get_running_loop().time())
+        await self._desk.writer.write(self.feed.finish(asyncio.get_running_loop().time()))
 
     async def _read_stream(self) -> End:
         self.feed.progress = False
@@ -174,15 +174,37 @@ class Tail:
         """Print what a stream brings, until it ends."""
         loop = asyncio.get_running_loop()
         feed, cursor, was_previous = self.feed, self.feed.cursor, self.course.previous
-        chunk = b""
-        while True:
-            came = bool(chunk)
+        writer = self._desk.writer
+        came = False
+        bugs: list[Exception] = []
+
+        def take(chunk: bytes) -> bool:
+            """Print at once what needs no thought and no waiting."""
+            if feed.cursor is not cursor or cursor.replaying or not self._is_recognised:
+                return False
+            if not writer.has_room:
+                return False
             try:
-                chunk = await stream.read()
+                batch = feed.take(chunk)
+                self._heard_at = loop.time()
+                if batch is not None:
+                    self._patience = PATIENCE
+                    writer.put(feed.render(batch, self._heard_at))
+            except Exception as error:  # not the source's: it must not pass for a broken stream
+                bugs.append(error)
+                return False
+            return True
+
+        while True:
+            try:
+                chunk = await stream.read(take)
             except Exception as error:
                 raise _Broken(error) from error
+            if bugs:
+                raise bugs[0]
             if not chunk:
                 break
+            came = True
             self._reading = False
             if feed.cursor is not cursor:
                 return End.WRONG
@@ -194,7 +216,7 @@ class Tail:
                 if not self._is_recognised and self._is_anothers():
                     return End.WRONG
                 self._patience = PATIENCE
-                await feed.print(batch, self._heard_at)
+                await writer.write(feed.render(batch, self._heard_at))
             self._reading = True
         if cursor.replaying and came:
             self._why = "the log ends before what was read of it"

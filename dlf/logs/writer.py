@@ -77,17 +77,32 @@ class Writer:
         Raises:
             OutputClosed: there is nobody to write to any more.
         """
+        self.put(lines)
+        while self.waiting > HIGH_WATER:
+            self._room = self._room or asyncio.get_running_loop().create_future()
+            await asyncio.shield(self._room)
+            self._raise_if_closed()
+
+    def put(self, lines: bytes) -> None:
+        """Take whole lines, or nothing, without waiting: for who looks at `has_room` before.
+
+        Raises:
+            OutputClosed: there is nobody to write to any more.
+        """
         self._raise_if_closed()
+        if not lines:
+            return
         self._queue.append(lines)
         self.waiting += len(lines)
         if not self._scheduled:
             # Once for all lines of this turn of the event loop, from however many pods.
             self._scheduled = True
             asyncio.get_running_loop().call_soon(self._pump)
-        while self.waiting > HIGH_WATER:
-            self._room = self._room or asyncio.get_running_loop().create_future()
-            await asyncio.shield(self._room)
-            self._raise_if_closed()
+
+    @property
+    def has_room(self) -> bool:
+        """Whether `write` would not wait."""
+        return self.waiting <= HIGH_WATER
 
     async def drained(self) -> None:
         """Wait until everything was given to the reader, or there is none."""

@@ -20,14 +20,17 @@ class Output:
     """Takes what is printed, in place of a `Writer`."""
 
     closed = None
+    has_room = True
 
     def __init__(self) -> None:
-        self.text = b""
         self._parts: list[bytes] = []
 
-    async def write(self, lines: bytes) -> None:
-        assert lines.endswith(b"\n")
+    def put(self, lines: bytes) -> None:
+        assert lines.endswith(b"\n") or not lines
         self._parts.append(lines)
+
+    async def write(self, lines: bytes) -> None:
+        self.put(lines)
 
     def lines(self) -> list[str]:
         """Every printed line so far."""
