@@ -43,7 +43,7 @@ async def validated(asked: "Invocation", edge: Edge) -> Manifest:
     Nothing is created: the request is a dry run, with strict validation.
     """
     async with connect(asked.connection, edge) as (client, namespace):
-        kind = await choose_kind(client, asked.framework, asked.run.backend)
+        kind = await choose_kind(client, asked.framework, asked.run.backend, edge.say)
         manifest = asked.framework.render(asked.task, kind, edge.token(4))
         await client.create(kind, namespace, to_json(manifest), dry_run=True)
         edge.say(f"the API server accepts this {kind.name} in namespace {namespace}")

@@ -63,7 +63,7 @@ async def check(
         UsageError: the framework has no kind of this backend, or the task cannot be rendered.
     """
     try:
-        kind = await choose_kind(client, framework, backend)
+        kind = await choose_kind(client, framework, backend, lambda _: None)
         served = Line("API", Result.OK, f"{kind.name} {kind.api_version}")
     except Rejected as error:
         kind = candidates(framework, backend)[0]

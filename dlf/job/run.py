@@ -75,7 +75,7 @@ async def run(
     """
     limits = request.lifecycle
     launcher = Launcher(client, request.namespace, env)
-    kind = await choose_kind(client, request.framework, request.backend)
+    kind = await choose_kind(client, request.framework, request.backend, say)
     manifest = request.framework.render(request.task, kind, request.suffix)
     logs = open_logs(ranks(msgspec.json.decode(to_json(manifest), type=Job)))
     job: Job | None = None

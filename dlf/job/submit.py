@@ -21,8 +21,10 @@ from dlf.task.options import Task
 _NO_NAME = "0000"  # stands for the random part, so that the hash is of the rest
 
 
-async def choose_kind(client: KubeClient, framework: Framework, backend: str) -> Kind:
-    """The first kind of the framework that the cluster serves.
+async def choose_kind(
+    client: KubeClient, framework: Framework, backend: str, say: Callable[[str], None]
+) -> Kind:
+    """The first kind of the framework that the cluster serves; a detour is said.
 
     Raises:
         UsageError: the framework has no kind of this backend.
@@ -31,14 +33,20 @@ async def choose_kind(client: KubeClient, framework: Framework, backend: str) ->
     kinds = candidates(framework, backend)
     for kind in kinds:
         if kind.plural in await client.served(kind.group, kind.version):
+            if kind != kinds[0]:
+                say(f"the cluster does not serve {_told(kinds[0])}; this is a {_told(kind)}")
             return kind
-    wanted = " or ".join(f"{kind.name} ({kind.api_version})" for kind in kinds)
+    wanted = " or ".join(map(_told, kinds))
     raise Rejected(
         f"the cluster does not serve {wanted}",
         "install the operator that does: training-operator, mpi-operator or Volcano",
         status=404,
         reason="NotFound",
     )
+
+
+def _told(kind: Kind) -> str:
+    return f"{kind.name} ({kind.api_version})"
 
 
 def spec_hash(framework: Framework, task: Task, kind: Kind) -> str:

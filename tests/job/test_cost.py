@@ -80,7 +80,7 @@ def test_submitting_takes_little_work() -> None:
     async def once(api: FakeApi, suffix: str) -> float:
         async with KubeClient(ClusterConfig(origin="test", server=api.url)) as client:
             before = time.process_time()
-            kind = await choose_kind(client, framework, "auto")
+            kind = await choose_kind(client, framework, "auto", print)
             await submit(
                 client,
                 "ml",
