@@ -11,7 +11,7 @@ sys.argv[0] = __compiled__.original_argv0  # type: ignore[name-defined]  # noqa:
 try:
     run()
 except SystemExit as ended:
-    # Without taking the interpreter apart: that is a third of the time of `dlf version`, and
-    # CPython 3.13 can crash in it while a daemon thread is busy.
+    # Without taking the interpreter apart: it takes milliseconds that nobody needs, and CPython
+    # 3.13 can crash in it while a daemon thread is busy.
     sys.stderr.flush()
     os._exit(ended.code)  # type: ignore[arg-type]  # run() ends with an int
