@@ -151,6 +151,7 @@ class LogBody:
         self._stream = stream
         # What came with the head is with h11 by now, but was last read from our socket.
         self._ahead = stream.recent[stream.recent.index(b"\r\n\r\n") + 4 :]
+        stream.recent = b""
         length = response.headers.get("Content-Length")
         if "chunked" in response.headers.get("Transfer-Encoding", "").lower():
             self._frames = Chunks()

@@ -6,74 +6,20 @@ connection is one socket, or one SSL socket, and a read is one callback and one 
 """
 
 import asyncio
-import ipaddress
 import select
 import socket
 import ssl
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 import httpcore
-
-# A peer that vanished without a word is noticed after a minute, however long a read may take.
-KEEPALIVE = (
-    (socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1),
-    (socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, 30),
-    (socket.IPPROTO_TCP, socket.TCP_KEEPINTVL, 10),
-    (socket.IPPROTO_TCP, socket.TCP_KEEPCNT, 3),
-)
 
 Take = Callable[[bytes], bool]
 """Takes bytes, or says that it cannot just now."""
 
 _AT_ONCE = 64 << 10  # bytes of one read
 _RECORD = 16 << 10  # bytes of a full TLS record
-
-
-class SocketBackend:
-    """Makes the connections of a pool; an `httpcore.AsyncNetworkBackend` in all but ancestry."""
-
-    async def connect_tcp(
-        self,
-        host: str,
-        port: int,
-        timeout: float | None = None,
-        local_address: str | None = None,
-        socket_options: Iterable[Any] | None = None,
-    ) -> "SocketStream":
-        """Connect to the first of the host's addresses that answers.
-
-        Raises:
-            httpcore.ConnectError, httpcore.ConnectTimeout: none did.
-        """
-        loop = asyncio.get_running_loop()
-        with _mapped(httpcore.ConnectError, httpcore.ConnectTimeout):
-            async with asyncio.timeout(timeout):
-                addresses = await _resolve(host, port)
-                failure: Exception = OSError(f"no address of {host}")
-                for index, (family, address) in enumerate(addresses):
-                    sock = socket.socket(family, socket.SOCK_STREAM)
-                    try:
-                        sock.setblocking(False)
-                        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-                        for option in socket_options or ():
-                            sock.setsockopt(*option)
-                        if local_address:
-                            sock.bind((local_address, 0))
-                        # One address that swallows packets must not use up the time of all.
-                        left = len(addresses) - index
-                        async with asyncio.timeout(timeout / left if timeout else None):
-                            await loop.sock_connect(sock, address)
-                    except (OSError, TimeoutError) as error:
-                        sock.close()
-                        failure = error
-                    except BaseException:
-                        sock.close()
-                        raise
-                    else:
-                        return SocketStream(sock)
-                raise failure
 
 
 class SocketStream:
@@ -115,7 +61,7 @@ class SocketStream:
         Raises:
             httpcore.ReadError, httpcore.ReadTimeout, ssl.SSLError: it broke, or nothing came.
         """
-        with _mapped(httpcore.ReadError, httpcore.ReadTimeout):
+        with mapped(httpcore.ReadError, httpcore.ReadTimeout):
             async with asyncio.timeout(timeout):
                 data = await self.receive()
         self.recent = self.recent[-3:] + data
@@ -129,7 +75,7 @@ class SocketStream:
         """
         self.recent = b""
         left = memoryview(buffer)
-        with _mapped(httpcore.WriteError, httpcore.WriteTimeout):
+        with mapped(httpcore.WriteError, httpcore.WriteTimeout):
             async with asyncio.timeout(timeout):
                 while left:
                     try:
@@ -157,7 +103,7 @@ class SocketStream:
         """
         self._unwatch()
         try:
-            with _mapped(httpcore.ConnectError, httpcore.ConnectTimeout, ssl.SSLError):
+            with mapped(httpcore.ConnectError, httpcore.ConnectTimeout, ssl.SSLError):
                 async with asyncio.timeout(timeout):
                     secure = ssl_context.wrap_socket(
                         self._sock,
@@ -262,19 +208,8 @@ def _set(ready: asyncio.Future[None]) -> None:
         ready.set_result(None)
 
 
-async def _resolve(host: str, port: int) -> list[tuple[int, Any]]:
-    """Families and addresses of a host; without asking a thread when it is an address itself."""
-    try:
-        version = ipaddress.ip_address(host).version
-    except ValueError:
-        loop = asyncio.get_running_loop()
-        infos = await loop.getaddrinfo(host.encode(), port, type=socket.SOCK_STREAM)
-        return [(family, address) for family, _, _, _, address in infos]
-    return [(socket.AF_INET if version == 4 else socket.AF_INET6, (host, port))]
-
-
 @contextmanager
-def _mapped(broken: type[Exception], late: type[Exception], *more: type[OSError]) -> Iterator[None]:
+def mapped(broken: type[Exception], late: type[Exception], *more: type[OSError]) -> Iterator[None]:
     """Turn the socket's exceptions into httpcore's. Other words of TLS go through as they are."""
     try:
         yield

@@ -9,7 +9,7 @@ from typing import Any, Self
 import httpcore
 import httpx
 
-from dlf.kube.sockets import KEEPALIVE, SocketBackend
+from dlf.kube.connect import KEEPALIVE, SocketBackend
 
 _CONNECTING = 32
 """Connections to logs that are being made at a time. A thousand handshakes at once would all take

@@ -17,6 +17,12 @@ import enum
 REFUSALS = 5
 LONGEST_PAUSE = 30.0
 _FIRST_PAUSE = 0.25
+PATIENCE = 120.0
+"""Seconds of silence after which a running container's stream is opened again. Doubles up to
+`LONGEST_PATIENCE` while nothing comes: silence is no fault in itself."""
+LONGEST_PATIENCE = 4 * 3600.0  # kubelet cuts each stream after four hours anyway
+ENDED_PATIENCE = 5.0
+"""Seconds of silence for a container that has ended: its stream should have ended too."""
 
 
 class End(enum.Enum):
@@ -54,6 +60,12 @@ class Course:
         self._was_clean = False
         self._failures = 0
         self._refusals = 0
+        self._patience = PATIENCE
+
+    @property
+    def patience(self) -> float:
+        """Seconds for which an open stream may be silent."""
+        return ENDED_PATIENCE if self.ended or self.deleted else self._patience
 
     def start(self) -> bool:
         """Whether a stream is to be opened now. If not, the log is finished."""
@@ -75,6 +87,10 @@ class Course:
             Seconds to pause before the next stream, before jitter; a change of what is known ends
             the pause. 0 when finished.
         """
+        if progress:
+            self._patience = PATIENCE
+        elif end is End.STALLED:
+            self._patience = min(LONGEST_PATIENCE, self._patience * 2)
         self._was_clean = end is End.CLEAN
         self._refusals = self._refusals + 1 if end is End.REFUSED else 0
         if end is End.CLEAN and (self._last_look or self.deleted):

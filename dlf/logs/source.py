@@ -31,3 +31,17 @@ class LogSource(Protocol):
         previous: bool = False,
     ) -> AbstractAsyncContextManager[LogStream]:
         """A log with timestamps. Raises `Rejected` on 4xx, anything else for what may pass."""
+
+
+class Broken(Exception):
+    """The source failed.
+
+    Why is for the source to know.
+
+    Attributes:
+        wait: seconds for which it asked to be left alone.
+    """
+
+    def __init__(self, error: Exception) -> None:
+        super().__init__(f"{type(error).__name__}: {error}")
+        self.wait = float(getattr(error, "retry_after", 0.0))

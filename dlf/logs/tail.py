@@ -11,28 +11,14 @@ from dlf.logs.cursor import Cursor
 from dlf.logs.desk import Desk
 from dlf.logs.feed import Feed
 from dlf.logs.printer import Printer
-from dlf.logs.source import LogStream
+from dlf.logs.source import Broken, LogStream
 from dlf.logs.target import Target
 
-PATIENCE = 120.0
-"""Seconds of silence after which a running container's stream is opened again. Doubles up to
-`LONGEST_PATIENCE` while nothing comes: silence is no fault in itself."""
-LONGEST_PATIENCE = 960.0
-ENDED_PATIENCE = 5.0
-"""Seconds of silence for a container that has ended: its stream should have ended too."""
 TURN = 10.0
 """Seconds that a stream may keep its slot while others wait for one."""
 HOLD = 5.0
 """Seconds to wait for the watch when a reopened stream does not go on where the last one broke:
 the container may have restarted, and the stream be the next instance's."""
-
-
-class _Broken(Exception):
-    """The source failed. Why is for the source to know; it may ask to be left alone for a time."""
-
-    def __init__(self, error: Exception) -> None:
-        super().__init__(f"{type(error).__name__}: {error}")
-        self.wait = float(getattr(error, "retry_after", 0.0))
 
 
 class Tail:
@@ -64,7 +50,6 @@ class Tail:
         self._why = ""  # words of the last failure
         self._wait = 0.0  # seconds it asked for
         self._reading = False  # waiting for bytes; nothing is lost when the stream is closed now
-        self._patience = PATIENCE
         self._opened_at = 0.0
         self._heard_at = 0.0
 
@@ -80,8 +65,7 @@ class Tail:
         """Stop a stream that is stalled, or had its turn. To be called every second or so."""
         if not self._reading:
             return
-        patience = ENDED_PATIENCE if self.course.ended or self.course.deleted else self._patience
-        if now - self._heard_at > patience:
+        if now - self._heard_at > self.course.patience:
             self.stop(End.STALLED)
         elif self._desk.queued and now - self._opened_at > TURN:
             self.stop(End.TURN)
@@ -135,13 +119,11 @@ class Tail:
                 stream = await self._open(stack)
                 return await self._read(stream, before)
         except TimeoutError:
-            if not self.feed.progress:
-                self._patience = min(LONGEST_PATIENCE, self._patience * 2)
             return self._why_stopped
         except Rejected as error:
             self._why = error.message
             return End.REFUSED
-        except _Broken as error:
+        except Broken as error:
             self._why, self._wait = str(error), error.wait
             return End.BROKEN
         finally:
@@ -165,7 +147,7 @@ class Tail:
         except Rejected:
             raise
         except Exception as error:
-            raise _Broken(error) from error
+            raise Broken(error) from error
         self.course.opened = True
         self.feed.begin()
         return stream
@@ -188,7 +170,6 @@ class Tail:
                 batch = feed.take(chunk)
                 self._heard_at = loop.time()
                 if batch is not None:
-                    self._patience = PATIENCE
                     writer.put(feed.render(batch, self._heard_at))
             except Exception as error:  # not the source's: it must not pass for a broken stream
                 bugs.append(error)
@@ -199,7 +180,7 @@ class Tail:
             try:
                 chunk = await stream.read(take)
             except Exception as error:
-                raise _Broken(error) from error
+                raise Broken(error) from error
             if bugs:
                 raise bugs[0]
             if not chunk:
@@ -215,7 +196,6 @@ class Tail:
                     return End.WRONG
                 if not self._is_recognised and self._is_anothers():
                     return End.WRONG
-                self._patience = PATIENCE
                 await writer.write(feed.render(batch, self._heard_at))
             self._reading = True
         if cursor.replaying and came:

@@ -11,7 +11,8 @@ import httpcore
 import pytest
 from fake_api.certificates import Authority
 
-from dlf.kube.sockets import SocketBackend, SocketStream
+from dlf.kube.connect import SocketBackend
+from dlf.kube.sockets import SocketStream
 
 MEGABYTES = bytes(range(256)) * 20_000
 Serve = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
@@ -192,7 +193,7 @@ def test_socket_tries_every_address_of_a_host(monkeypatch: pytest.MonkeyPatch) -
         async def resolve(*_: object) -> object:
             return addresses
 
-        monkeypatch.setattr("dlf.kube.sockets._resolve", resolve)
+        monkeypatch.setattr("dlf.kube.connect._resolve", resolve)
         again = await SocketBackend().connect_tcp("two.example", port, timeout=5)
         assert MEGABYTES == await read_all(again)
         await again.aclose()
