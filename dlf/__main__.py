@@ -18,6 +18,7 @@ _WIDEST = 100  # columns: longer lines are hard to read
 
 def run() -> NoReturn:
     """Run dlf as this process."""
+    _open_streams()
     code = _guarded(sys.argv)
     try:
         sys.stdout.flush()
@@ -25,6 +26,18 @@ def run() -> NoReturn:
         # The reader has gone; keep the interpreter from complaining about it at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     sys.exit(code)
+
+
+def _open_streams() -> None:
+    """Give a standard stream that the caller has closed (`>&-`) to /dev/null.
+
+    Else the next file that is opened would take its number, and what is printed would go there.
+    """
+    while (descriptor := os.open(os.devnull, os.O_RDWR)) <= 2:
+        os.set_inheritable(descriptor, True)
+    os.close(descriptor)
+    sys.stdout = sys.stdout or open(1, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
+    sys.stderr = sys.stderr or open(2, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
 
 
 def _guarded(argv: list[str]) -> ExitCode:
@@ -93,11 +106,10 @@ def _drive(work: Coroutine[Any, Any, Any]) -> Any:
             _say(f"{code.name} received; stopping (once more to stop at once)")
             task.cancel()
 
-        for number, code in (
-            (signal.SIGINT, ExitCode.SIGINT),
-            (signal.SIGTERM, ExitCode.SIGTERM),
-        ):
-            loop.add_signal_handler(number, stop, code)
+        loop.add_signal_handler(signal.SIGINT, stop, ExitCode.SIGINT)
+        loop.add_signal_handler(signal.SIGTERM, stop, ExitCode.SIGTERM)
+        if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:  # as under nohup
+            loop.add_signal_handler(signal.SIGHUP, stop, ExitCode.SIGTERM)  # the terminal has gone
         try:
             return await task
         except asyncio.CancelledError:

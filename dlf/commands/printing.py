@@ -17,6 +17,9 @@ def log_options(flags: Logs, edge: Edge, ranks: int, *, follow: bool = True) -> 
         ranks: how many ranks the job has; negative ranks count from there.
         follow: go on until the containers have ended.
     """
+    missing = [rank for rank in flags.log_ranks if not -ranks <= rank < ranks]
+    if ranks and missing:
+        edge.say(f"--log_ranks: there is no rank {missing[0]}; ranks are 0 to {ranks - 1}")
     return LogOptions(
         **msgspec.structs.asdict(flags),
         colour=wants_colour(edge.env, is_terminal=edge.terminal),

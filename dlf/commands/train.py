@@ -67,6 +67,7 @@ def run(framework: Framework, argv: Sequence[str], edge: Edge) -> ExitCode:
         edge.out(of_framework(framework, GROUPS, edge.width))
         return ExitCode.SUCCEEDED
     asked = parse(framework, argv, edge.env)
+    _check_report(asked.lifecycle.report)
     if asked.run.runtime == "local" and not asked.run.dry_run:
         return _finish(_locally(asked, edge), asked, edge)
     if not asked.task.image and asked.run.runtime == "kubernetes":
@@ -81,6 +82,15 @@ def run(framework: Framework, argv: Sequence[str], edge: Edge) -> ExitCode:
         edge.out(to_text(edge.drive(validated(asked, edge)), asked.run.output))
         return ExitCode.SUCCEEDED
     return _finish(train(asked, edge), asked, edge)
+
+
+def _check_report(path: str) -> None:
+    """A report that cannot be written is better known before the training than after it."""
+    if path:
+        try:
+            open(path, "ab").close()  # noqa: PTH123 - as in _write
+        except OSError as error:
+            raise UsageError(f"--report={path!r}: {error.strerror}") from None
 
 
 def _rendered(asked: Invocation, edge: Edge) -> Manifest:

@@ -67,7 +67,7 @@ async def run(
     ports = free_ports(secrets.randbits(32))
     job = plan(manifest, lead=lead, allocate=partial(next, ports), scratch=scratch)
     environments = _environments(job, env, mark, say)
-    _check_programs(job, environments)
+    _check_machine(job, environments, working_dir)
     # A parent may leave it ignored, and then the kernel keeps no exit codes.
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     guard = Keeper(mark, scratch)
@@ -160,7 +160,12 @@ def _cards(job: Plan, env: Mapping[str, str], say: Callable[[str], None]) -> lis
     return cards.assign(machine, wanted)
 
 
-def _check_programs(job: Plan, environments: Mapping[str, Mapping[str, str]]) -> None:
+def _check_machine(
+    job: Plan, environments: Mapping[str, Mapping[str, str]], working_dir: str
+) -> None:
+    """What the processes need is better known before the first of them runs."""
+    if working_dir and not Path(working_dir).is_dir():
+        raise UsageError(f"--working_dir={working_dir!r}: there is no such directory here")
     for process in job.processes:
         program = process.argv[0]
         if not shutil.which(program, path=environments[process.pod].get("PATH")):

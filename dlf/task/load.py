@@ -13,6 +13,7 @@ import msgspec
 from dlf.errors import UsageError, nearest
 from dlf.task.flag import Setting, settings_of
 
+_SHOWN = 300  # characters of a value in a message
 S = TypeVar("S", bound=msgspec.Struct)
 
 
@@ -103,4 +104,8 @@ def _parse(setting: Setting, source: str, text: str) -> Any:
     try:
         return setting.flag.parse(text)
     except ValueError as error:
-        raise UsageError(f"{source}={text!r}: {error}") from None
+        raise UsageError(f"{source}={_cut(repr(text))}: {_cut(str(error))}") from None
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."

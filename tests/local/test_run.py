@@ -133,7 +133,7 @@ def test_run_prints_in_colour_where_it_is_wanted(dlf: Dlf) -> None:
         pytest.param(
             (*LOCAL, "--working_dir", "/nonexistent"),
             os.environ["PATH"],
-            "cannot start `bash`: [Errno 2] No such file or directory: '/nonexistent'",
+            "--working_dir='/nonexistent': there is no such directory here",
             id="no directory",
         ),
     ],
