@@ -143,7 +143,9 @@ class SocketStream:
             self._unwatch()
             return
         try:
-            data = self._receive()
+            data = self._sock.recv(_AT_ONCE)
+            if len(data) >= _RECORD:
+                data = self._receive_more(data)
             if data and self._take is not None and self._take(data):
                 return
         except (BlockingIOError, ssl.SSLWantReadError):
@@ -156,11 +158,8 @@ class SocketStream:
             return
         waiter.set_result(data)
 
-    def _receive(self) -> bytes:
-        """What has arrived. Full TLS records have others behind them; small ones seldom have."""
-        data = self._sock.recv(_AT_ONCE)
-        if len(data) < _RECORD:
-            return data
+    def _receive_more(self, data: bytes) -> bytes:
+        """Read on: full TLS records have others behind them, small ones seldom have."""
         parts = [data]
         size = len(data)
         try:

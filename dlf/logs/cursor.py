@@ -39,7 +39,9 @@ class Cursor:
     def __init__(self) -> None:
         self._newest = b""  # newest whole second of any printed line
         self._floor = b""  # the second before it: where a reopened stream starts
-        self._counts = (0, 0)  # printed lines of the floor second, and of the newest
+        self._early = 0  # printed lines of the floor second
+        self._late = 0  # and of the newest
+        self._width = 0  # bytes of a timestamp and its blank
         self._heads = (b"", b"")  # first printed line since the floor, and since the newest second
         self._top = b""  # newest timestamp
         self.last = b""
@@ -69,13 +71,20 @@ class Cursor:
 
     def reopen(self) -> None:
         """A stream from `since` begins: what it repeats will be dropped."""
-        self._skip = sum(self._counts)
+        self._skip = self._early + self._late
         self._searching = self._is_behind()
         self._expect_head = bool(self.last) and not self._searching
         self._read = 0
 
     def accept(self, block: bytes) -> Batch:
         """Take whole lines, each ended by a newline; return those that are new."""
+        if (
+            block[:SECOND] == self._newest
+            and block.find(b"\n") == len(block) - 1
+            and block.find(b" ") == self._width - 1
+            and not (self._read or self._expect_head or self._searching or self._skip)
+        ):
+            return self._print_one(block[:-1])
         rest = b""
         if self._read:
             end = block.index(b"\n")
@@ -158,20 +167,20 @@ class Cursor:
     def _gap_before(self, stamp: bytes) -> Gap:
         return Gap(self.last.decode(), stamp.decode())
 
+    def _print_one(self, line: bytes) -> Batch:
+        """Count one line of the current second, stamped like the last: what live lines are."""
+        self.last = line[: self._width - 1]
+        self._top = max(self._top, self.last)
+        self._anchor = line[:_IDENTITY]
+        self._late += 1
+        return Batch([line], self._width)
+
     def _print(self, batch: Batch) -> Batch:
         """Count the lines of a batch as printed."""
         lines = batch.lines
         if not lines:
             return batch
-        batch.width = common_width(lines)
-        if len(lines) == 1 and batch.width and lines[0][:SECOND] == self._newest:
-            # A live line of the current second: most of them come like this.
-            stamp = lines[0][: batch.width - 1]
-            self._counts = (self._counts[0], self._counts[1] + 1)
-            self._top = max(self._top, stamp)
-            self.last = stamp
-            self._anchor = lines[0][:_IDENTITY]
-            return batch
+        batch.width = self._width = common_width(lines)
         if not (batch.width and self._count(lines)):
             batch.width = 0
             self._count([line for line in lines if split(line)[0]])
@@ -190,7 +199,8 @@ class Cursor:
             self._advance(top, floor)
         early = bisect_left(ordered, self._floor)
         late = bisect_left(ordered, self._newest)
-        self._counts = (self._counts[0] + late - early, self._counts[1] + len(ordered) - late)
+        self._early += late - early
+        self._late += len(ordered) - late
         head, newest = self._heads
         if not head and early < len(ordered):
             head = _first(lines, self._floor)
@@ -206,10 +216,10 @@ class Cursor:
     def _advance(self, newest: bytes, floor: bytes) -> None:
         """Move the window of counted lines to a newer second."""
         if floor == self._newest:
-            self._counts = (self._counts[1], 0)
+            self._early, self._late = self._late, 0
             self._heads = (self._heads[1], b"")
         else:
-            self._counts = (0, 0)
+            self._early = self._late = 0
             self._heads = (b"", b"")
         self._newest, self._floor = newest, floor
 

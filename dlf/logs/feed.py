@@ -47,7 +47,7 @@ class Feed:
     def take(self, chunk: bytes) -> Batch | None:
         """New lines that a chunk completes, or None. They count as printed."""
         lines = self._lines
-        block = lines.feed(chunk)
+        block = chunk if chunk.endswith(b"\n") and not lines.size else lines.feed(chunk)
         if lines.size != self._held:
             self._account()
         if block:

@@ -35,6 +35,7 @@ class Printer:
         self._collapser = collapser
         chosen = is_chosen(target.rank, options.log_ranks, options.ranks)
         self._errors = None if chosen else ErrorFilter()
+        self._is_plain = not (self._needs_stamps or files or self._errors)
 
     def render(self, batch: Batch, last: bytes, now: float) -> bytes:
         """What to print of a batch: whole lines, or b"".
@@ -44,6 +45,8 @@ class Printer:
             last: timestamp of the line that `batch.rest` belongs to.
             now: seconds of any steady clock.
         """
+        if self._is_plain and not batch.rest:
+            return self._format(batch.messages(), ())
         text = b""
         if batch.rest:
             text = self._render([batch.rest], [last], now)

@@ -13,6 +13,7 @@ from dlf.logs.feed import Feed
 from dlf.logs.printer import Printer
 from dlf.logs.source import Broken, LogStream
 from dlf.logs.target import Target
+from dlf.logs.writer import HIGH_WATER
 
 TURN = 10.0
 """Seconds that a stream may keep its slot while others wait for one."""
@@ -162,9 +163,7 @@ class Tail:
 
         def take(chunk: bytes) -> bool:
             """Print at once what needs no thought and no waiting."""
-            if feed.cursor is not cursor or cursor.replaying or not self._is_recognised:
-                return False
-            if not writer.has_room:
+            if feed.cursor is not cursor or writer.waiting > HIGH_WATER:
                 return False
             try:
                 batch = feed.take(chunk)
@@ -177,8 +176,9 @@ class Tail:
             return True
 
         while True:
+            is_simple = self._is_recognised and not cursor.replaying
             try:
-                chunk = await stream.read(take)
+                chunk = await stream.read(take if is_simple else None)
             except Exception as error:
                 raise Broken(error) from error
             if bugs:

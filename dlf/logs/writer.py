@@ -81,15 +81,17 @@ class Writer:
         while self.waiting > HIGH_WATER:
             self._room = self._room or asyncio.get_running_loop().create_future()
             await asyncio.shield(self._room)
-            self._raise_if_closed()
+            if self.closed:
+                raise OutputClosed(self.closed.reason)
 
     def put(self, lines: bytes) -> None:
-        """Take whole lines, or nothing, without waiting: for who looks at `has_room` before.
+        """Take whole lines, or nothing, without waiting: for who looks at `waiting` before.
 
         Raises:
             OutputClosed: there is nobody to write to any more.
         """
-        self._raise_if_closed()
+        if self.closed:
+            raise OutputClosed(self.closed.reason)
         if not lines:
             return
         self._queue.append(lines)
@@ -98,11 +100,6 @@ class Writer:
             # Once for all lines of this turn of the event loop, from however many pods.
             self._scheduled = True
             asyncio.get_running_loop().call_soon(self._pump)
-
-    @property
-    def has_room(self) -> bool:
-        """Whether `write` would not wait."""
-        return self.waiting <= HIGH_WATER
 
     async def drained(self) -> None:
         """Wait until everything was given to the reader, or there is none."""
@@ -129,10 +126,6 @@ class Writer:
         if self._own is not None:
             os.close(self._own)
             self._own = None
-
-    def _raise_if_closed(self) -> None:
-        if self.closed:
-            raise OutputClosed(self.closed.reason)
 
     def _pump(self) -> None:
         """Write until the reader has enough, then wait for it."""

@@ -20,7 +20,7 @@ class Output:
     """Takes what is printed, in place of a `Writer`."""
 
     closed = None
-    has_room = True
+    waiting = 0
 
     def __init__(self) -> None:
         self._parts: list[bytes] = []
