@@ -7,13 +7,14 @@ import subprocess
 
 from stage import BuildFailed
 
-# Program -> the Debian package that has it. No C compiler: zig, from PyPI, is the only one.
+# Program -> the Debian package that has it. What compiles is zig, from PyPI.
 _PROGRAMS = {
     "make": "make",
     "perl": "perl",
     "readelf": "binutils",
     "dpkg-source": "dpkg-dev",
     "xz": "xz-utils",
+    "g++": "g++",  # never called, but SCons in Nuitka believes in no linker without it
     "patchelf": "patchelf",  # Nuitka will not start without it
 }
 

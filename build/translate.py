@@ -1,6 +1,5 @@
 """Nuitka: from Python to C, once for all CPUs."""
 
-import os
 import shutil
 from pathlib import Path
 
@@ -76,11 +75,9 @@ def build(
         _copy_python(TOOLS / "stand_ins", own_python / "lib" / f"python{VERSION}")
         tools = bench.scratch / "tools"
         tools.mkdir()
-        # gcc is never called, but SCons finds no linker on a machine that has none.
-        for compiler in ("fake-clang", "fake-clang++", "gcc", "g++"):
+        for compiler in ("fake-clang", "fake-clang++"):
             shutil.copy(TOOLS / "fake-clang", tools / compiler)
         env = {
-            "PATH": f"{tools}:{os.environ['PATH']}",
             "PYTHONPATH": f"{sources['nuitka']}:{modules}",
             "PYTHONHASHSEED": "0",
             "CC": f"{tools}/fake-clang",
