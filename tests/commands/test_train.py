@@ -46,10 +46,10 @@ def test_report_that_cannot_be_written_costs_a_line(cluster: Console) -> None:
     """The exit code stays that of the job."""
     cluster.api.call(refuse)
 
-    code = cluster.run("pytorch", "--image", "i", "--report", "/nonexistent/report.json")
+    code = cluster.run("pytorch", "--image", "i", "--report", "/dev/full")
 
     assert code == ExitCode.REJECTED
-    assert "cannot write /nonexistent/report.json: No such file or directory" in cluster.said
+    assert "cannot write /dev/full: No space left on device" in cluster.said
 
 
 def test_missing_termination_log_is_no_matter(cluster: Console, tmp_path: Path) -> None:
