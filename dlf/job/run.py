@@ -104,6 +104,10 @@ async def run(
             reason="an earlier job of this task, or one of its pods, does not go away",
         )
     except asyncio.CancelledError:
+        # Until 3.11.4, Python takes no time limit for one in a task that is being cancelled.
+        task = asyncio.current_task()
+        if task:
+            task.uncancel()
         # The create may have arrived although its answer did not.
         job = job or await _submitted(request, client, kind, manifest)
         if job:
