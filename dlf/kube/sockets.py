@@ -31,6 +31,7 @@ class SocketStream:
 
     def __init__(self, sock: socket.socket) -> None:
         self._sock = sock
+        self._recv = sock.recv
         self._fd = sock.fileno()
         self._loop = asyncio.get_running_loop()
         self._waiter: asyncio.Future[bytes] | None = None
@@ -143,7 +144,7 @@ class SocketStream:
             self._unwatch()
             return
         try:
-            data = self._sock.recv(_AT_ONCE)
+            data = self._recv(_AT_ONCE)
             if len(data) >= _RECORD:
                 data = self._receive_more(data)
             if data and self._take is not None and self._take(data):
@@ -164,7 +165,7 @@ class SocketStream:
         size = len(data)
         try:
             while size < _AT_ONCE and len(data) >= _RECORD:
-                data = self._sock.recv(_AT_ONCE - size)
+                data = self._recv(_AT_ONCE - size)
                 parts.append(data)
                 size += len(data)
         except OSError:

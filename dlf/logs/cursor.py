@@ -78,13 +78,6 @@ class Cursor:
 
     def accept(self, block: bytes) -> Batch:
         """Take whole lines, each ended by a newline; return those that are new."""
-        if (
-            block[:SECOND] == self._newest
-            and block.find(b"\n") == len(block) - 1
-            and block.find(b" ") == self._width - 1
-            and not (self._read or self._expect_head or self._searching or self._skip)
-        ):
-            return self._print_one(block[:-1])
         rest = b""
         if self._read:
             end = block.index(b"\n")
@@ -101,6 +94,28 @@ class Cursor:
             rest = lines[-len(new) - 1][self._open :]
             self._open = 0
         return self._print(Batch(new, gap=gap, rest=rest))
+
+    def accept_one(self, block: bytes) -> bytes | None:
+        """Take one line of the current second, stamped like the last: what live lines are.
+
+        Returns:
+            Its message, newline included; or None, and nothing is taken, for any other block.
+        """
+        width = self._width
+        if (
+            block[:SECOND] != self._newest
+            or block.find(b" ") != width - 1
+            or block.find(b"\n") != len(block) - 1
+            or self._read
+            or self.replaying
+        ):
+            return None
+        self.last = stamp = block[: width - 1]
+        if stamp > self._top:
+            self._top = stamp
+        self._anchor = block[:-1][:_IDENTITY]
+        self._late += 1
+        return block[width:]
 
     def accept_piece(self, piece: bytes) -> Batch:
         """Take the beginning of a line too long to wait for its end, or more of it.
@@ -166,14 +181,6 @@ class Cursor:
 
     def _gap_before(self, stamp: bytes) -> Gap:
         return Gap(self.last.decode(), stamp.decode())
-
-    def _print_one(self, line: bytes) -> Batch:
-        """Count one line of the current second, stamped like the last: what live lines are."""
-        self.last = line[: self._width - 1]
-        self._top = max(self._top, self.last)
-        self._anchor = line[:_IDENTITY]
-        self._late += 1
-        return Batch([line], self._width)
 
     def _print(self, batch: Batch) -> Batch:
         """Count the lines of a batch as printed."""

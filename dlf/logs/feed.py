@@ -24,7 +24,7 @@ class Feed:
 
     Attributes:
         cursor: the position in the log.
-        kept: the last lines, with timestamps, cut to a bearable length.
+        kept: the last lines, with timestamps, cut to a bearable length; some end in a newline.
         progress: the current stream brought new lines.
     """
 
@@ -44,10 +44,25 @@ class Feed:
         self._account()
         self.cursor.reopen()
 
+    def take_one(self, chunk: bytes, now: float) -> bytes | None:
+        """What to print of a chunk that is one live line, printed plainly; else None.
+
+        The same as `take` and `render`, at a third of their price.
+        """
+        if self._lines.size or self._printer.prefix is None:
+            return None
+        message = self.cursor.accept_one(chunk)
+        if message is None:
+            return None
+        self.progress = True
+        self._desk.heard = now
+        self.kept.append(chunk[:_KEPT_BYTES])
+        return self._printer.prefix + message
+
     def take(self, chunk: bytes) -> Batch | None:
         """New lines that a chunk completes, or None. They count as printed."""
         lines = self._lines
-        block = chunk if chunk.endswith(b"\n") and not lines.size else lines.feed(chunk)
+        block = lines.feed(chunk)
         if lines.size != self._held:
             self._account()
         if block:

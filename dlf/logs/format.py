@@ -36,12 +36,16 @@ def wants_colour(env: Mapping[str, str], *, is_terminal: bool) -> bool:
     return is_terminal and env.get("TERM") != "dumb"
 
 
+def text_prefix(target: Target, *, colour: bool) -> bytes:
+    """What comes before each message: the pod's name, in a colour of its own, and a blank."""
+    name = target.pod.encode()
+    if not colour:
+        return name + b" "
+    return b"\x1b[%dm%b\x1b[0m " % (_COLOURS[zlib.crc32(name) % len(_COLOURS)], name)
+
+
 def _text(target: Target, *, colour: bool) -> Formatter:
-    prefix = target.pod.encode()
-    if colour:
-        number = _COLOURS[zlib.crc32(prefix) % len(_COLOURS)]
-        prefix = b"\x1b[%dm%b\x1b[0m" % (number, prefix)
-    first = prefix + b" "
+    first = text_prefix(target, colour=colour)
     between = b"\n" + first
 
     def text(messages: Sequence[bytes], _stamps: Sequence[bytes]) -> bytes:

@@ -22,6 +22,8 @@ class LineBuffer:
             self._rest.append(chunk)
             self.size += len(chunk)
             return b""
+        if cut == len(chunk) and not self._rest:
+            return chunk
         block = b"".join((*self._rest, chunk[:cut])) if self._rest else chunk[:cut]
         self._rest = [chunk[cut:]] if cut < len(chunk) else []
         self.size = len(chunk) - cut

@@ -96,7 +96,7 @@ class Multiplexer:
     def last_lines(self, pod: str, container: str, n: int = KEPT_LINES) -> list[bytes]:
         """The last lines of a container's newest log, at most 20, without timestamps."""
         tail = self._latest.get((pod, container))
-        return [split(line)[1] for line in list(tail.feed.kept)[-n:]] if tail else []
+        return [split(line.rstrip(b"\n"))[1] for line in list(tail.feed.kept)[-n:]] if tail else []
 
     def quiet_for(self) -> float:
         """Seconds since any line came."""

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dlf.logs.batch import Batch
 from dlf.logs.collapse import Collapser
 from dlf.logs.files import LogFiles
-from dlf.logs.format import formatter, needs_stamps
+from dlf.logs.format import formatter, needs_stamps, text_prefix
 from dlf.logs.options import LogOptions
 from dlf.logs.ranks import ErrorFilter, is_chosen
 from dlf.logs.target import Target
@@ -19,6 +19,9 @@ class Printer:
         options: how to print.
         files: of `--log_dir`, or None.
         collapser: shared by all containers, or None.
+
+    Attributes:
+        prefix: of each line, if that and the message is all that is done with a line; else None.
     """
 
     def __init__(
@@ -35,7 +38,8 @@ class Printer:
         self._collapser = collapser
         chosen = is_chosen(target.rank, options.log_ranks, options.ranks)
         self._errors = None if chosen else ErrorFilter()
-        self._is_plain = not (self._needs_stamps or files or self._errors)
+        is_plain = not (self._needs_stamps or files or self._errors)
+        self.prefix = text_prefix(target, colour=options.colour) if is_plain else None
 
     def render(self, batch: Batch, last: bytes, now: float) -> bytes:
         """What to print of a batch: whole lines, or b"".
@@ -45,8 +49,6 @@ class Printer:
             last: timestamp of the line that `batch.rest` belongs to.
             now: seconds of any steady clock.
         """
-        if self._is_plain and not batch.rest:
-            return self._format(batch.messages(), ())
         text = b""
         if batch.rest:
             text = self._render([batch.rest], [last], now)

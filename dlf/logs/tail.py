@@ -166,10 +166,12 @@ class Tail:
             if feed.cursor is not cursor or writer.waiting > HIGH_WATER:
                 return False
             try:
-                batch = feed.take(chunk)
-                self._heard_at = loop.time()
-                if batch is not None:
-                    writer.put(feed.render(batch, self._heard_at))
+                self._heard_at = now = loop.time()
+                text = feed.take_one(chunk, now)
+                if text is None:
+                    batch = feed.take(chunk)
+                    text = feed.render(batch, now) if batch else b""
+                writer.put(text)
             except Exception as error:  # not the source's: it must not pass for a broken stream
                 bugs.append(error)
                 return False
