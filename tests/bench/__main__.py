@@ -84,11 +84,11 @@ def table(title: str, rows: list[Row], results: dict[str, Result]) -> str:
     text = [f"### {title}", "", f"| | {' | '.join(names)} | dlf is better by |"]
     text.append("|---" * (len(names) + 2) + "|")
     for label, value, form, more in rows:
-        values = {name: value(result) if result.lines else 0.0 for name, result in results.items()}
-        cells = [form.format(values[name]) if values[name] else "did not finish" for name in names]
+        values = {name: value(result) for name, result in results.items() if result.finished}
+        cells = [form.format(values[n]) if n in values else "did not finish" for n in names]
         ratio = ""
-        if len(names) > 1 and all(values.values()):
-            ours, theirs = values["dlf"], values[names[-1]]
+        if {"dlf", "stern"} <= values.keys():
+            ours, theirs = values["dlf"], values["stern"]
             ratio = f"{ours / theirs if more else theirs / ours:.2f} x"
         text.append(f"| {label} | {' | '.join(cells)} | {ratio} |")
     return "\n".join(text) + "\n"

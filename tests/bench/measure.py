@@ -25,6 +25,7 @@ class Result(msgspec.Struct, frozen=True):
     """What one run cost.
 
     Attributes:
+        finished: all lines came.
         lines: that came.
         wall: seconds from the start of the process to the last line.
         first: seconds until a line of every pod had come, or 0 when one did not.
@@ -34,6 +35,7 @@ class Result(msgspec.Struct, frozen=True):
         growth: MB between the peak at half of the lines and at the end.
     """
 
+    finished: bool
     lines: int
     wall: float
     first: float
@@ -76,6 +78,7 @@ def measure(command: Sequence[str], load: Load) -> Result:
             _, _, usage = os.wait4(follower.pid, 0)
             follower.returncode = 0
         return Result(
+            finished=lines >= load.total,
             lines=lines,
             wall=last - begun,
             first=first - begun if first else 0.0,

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from dlf.logs.writer import HIGH_WATER, PIPE_BUF, OutputClosed, Writer
+from dlf.logs.writer import HIGH_WATER, PIPE_BUF, REST, OutputClosed, Writer
 
 LINES = b"".join(b"%06d %s\n" % (number, b"x" * (number % 300)) for number in range(20_000))
 
@@ -282,3 +282,25 @@ def test_writer_serves_a_socket() -> None:
     ours.close()
     assert 0 == process.returncode
     assert b"".join(b"%06d\n" % number for number in range(50_000)) == got
+
+
+def test_writer_rests_between_small_writes_that_follow_closely(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Many lines a second are written some at a time; a line now and then is not kept waiting."""
+    now = [100.0]
+    rests: list[float] = []
+    monkeypatch.setattr("dlf.logs.writer.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("dlf.logs.writer.time.sleep", rests.append)
+
+    async def scenario() -> None:
+        with Path("/dev/null").open("wb") as file:
+            writer = Writer(file.fileno())
+            for pause, text in [(0, b"x\n"), (1.0, b"x\n"), (0.001, b"x\n"), (0.001, LINES)]:
+                now[0] += pause
+                await writer.write(text)
+                await writer.drained()
+            writer.close()
+
+    asyncio.run(scenario())
+    assert [REST] == rests
