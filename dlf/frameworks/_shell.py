@@ -2,6 +2,8 @@
 
 import re
 
+_DOLLARS = re.compile(r"(\$\([^)]*\))|\$\$(?!\()")
+
 
 def bash(command: str) -> list[str]:
     """The container command that runs the user's command line."""
@@ -20,6 +22,7 @@ def with_prelude(prelude: str, command: str) -> list[str]:
 def literal(text: str) -> str:
     """The text for a command or variable of a container, where kubelet takes `$$` for one `$`.
 
-    `$$(NAME)` is left alone: there the user writes for kubelet, to keep it from `$(NAME)`.
+    `$(...)` is left alone with all that is in it, as kubelet leaves it when no variable has that
+    name; so is `$$(NAME)`, where the user writes for kubelet, to keep it from `$(NAME)`.
     """
-    return re.sub(r"\$\$(?!\()", "$$$$", text)
+    return _DOLLARS.sub(lambda found: found[0] if found[1] else "$$$$", text)

@@ -1,7 +1,7 @@
 """Commands and variables reach a local process as kubelet would hand them to a container."""
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from dlf.frameworks._shell import literal
@@ -40,6 +40,9 @@ def test_expand_all_sees_only_what_was_declared_before() -> None:
     assert expand_all(declared) == {"A": "1", "B": "12$(C)", "C": "3"}
 
 
+@example("$($$)")
+@example("echo $(ps -p $$) $$")
+@example("echo $(echo $(date) $$)")
 @given(st.text("$()Aa '", max_size=20).filter(lambda text: "$$(" not in text))
 def test_literal_text_survives_kubelet(text: str) -> None:
     """What the user wrote is what the shell gets, whatever dollars are in it."""
