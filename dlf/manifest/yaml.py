@@ -1,32 +1,83 @@
-"""YAML for people and for kubectl: commands as blocks, quotes around what looks like a number."""
+"""YAML for people and for kubectl: commands as blocks, quotes around what looks like a number.
+
+PyYAML's dumper is right too, but importing it takes longer than the rest of a dry run. It reads
+back in the tests what is written here.
+"""
 
 import re
-import sys
+from collections.abc import Iterator
 from typing import Any
 
-import yaml
+import msgspec
 
-_RARE_BREAK = re.compile("[\x85\u2028\u2029]")  # read back as plain ends of lines if not escaped
-# PyYAML writes `08` and `12e4` without quotes, since YAML 1.1 has them as strings; kubectl reads
-# numbers, and a label must not be one.
-_NUMBER = re.compile(
-    r"(?:[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?|0[box][0-9a-fA-F]+)\Z"
+# Not printable for YAML 1.1 or 1.2, or read as the end of a line by either.
+_RARE = re.compile(
+    "[^\n -~\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]"
 )
-
-
-class _Dumper(yaml.SafeDumper):
-    """Its own class, so that its rules are not everybody's."""
-
-
-def _text(dumper: yaml.SafeDumper, value: str) -> yaml.ScalarNode:
-    style = '"' if _RARE_BREAK.search(value) else "|" if "\n" in value else None
-    return dumper.represent_scalar("tag:yaml.org,2002:str", value, style)
-
-
-_Dumper.add_representer(str, _text)
-_Dumper.add_implicit_resolver("tag:yaml.org,2002:float", _NUMBER, list("-+.0123456789"))
+# Needs no quotes: it begins like a word, a path or a variable, or is a number with a unit (none of
+# the letters in 1e3, 0x1f, 0b1, 0o7), and neither YAML 1.1, which kubectl reads, nor 1.2 takes it
+# for something else than text.
+_PLAIN = re.compile(
+    r"""
+    (?! (?: y | n | yes | no | on | off | true | false | null ) \Z )
+    (?: [^\W\d] | [/$(] | -+[A-Z] | [0-9][0-9.]* [ACDF-NP-WYZ] )
+    (?: [^:#] | :(?=\S) | (?<=\S)\# )* (?<!\ ) \Z
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
 
 
 def dump(value: Any) -> str:
     """The document of a value of dicts, lists, strings and numbers; keys keep their order."""
-    return yaml.dump(value, Dumper=_Dumper, allow_unicode=True, sort_keys=False, width=sys.maxsize)
+    return "".join(_node(value, "")).removeprefix("\n").lstrip(" ") + "\n"
+
+
+def _node(value: Any, indent: str) -> Iterator[str]:
+    """What follows a key or a dash, from the blank or the newline on."""
+    if isinstance(value, dict) and value:
+        for key, each in value.items():
+            yield f"\n{indent}{_line(key)}:"
+            yield from _node(each, indent if isinstance(each, list) else indent + "  ")
+    elif isinstance(value, list) and value:
+        for each in value:
+            yield f"\n{indent}-"
+            text = "".join(_node(each, indent + "  "))
+            nested = isinstance(each, (dict, list)) and each
+            yield " " + text.lstrip("\n ") if nested else text
+    elif isinstance(value, str) and _is_block(value):
+        yield from _block(value, indent or "  ")
+    else:
+        yield " " + _line(value)
+
+
+def _line(value: Any) -> str:
+    """A value that takes one line."""
+    if isinstance(value, float):
+        # YAML 1.1 takes 1e+16 for text.
+        return repr(value) if "." in repr(value) else repr(value).replace("e", ".0e")
+    if not isinstance(value, str):
+        return msgspec.json.encode(value).decode()
+    if _RARE.search(value) or "\n" in value:
+        return _RARE.sub(_escape, msgspec.json.encode(value).decode())
+    if _PLAIN.match(value):
+        return value
+    return "'" + value.replace("'", "''") + "'"
+
+
+def _escape(found: re.Match[str]) -> str:
+    code = ord(found[0])
+    return f"\\U{code:08x}" if code > 0xFFFF else f"\\u{code:04x}"
+
+
+def _is_block(value: str) -> bool:
+    """Whether lines of text can be shown as they are; the first says how far all are indented."""
+    return "\n" in value and value[0] not in " \n" and not _RARE.search(value)
+
+
+def _block(value: str, indent: str) -> Iterator[str]:
+    text = value.rstrip("\n")
+    ends = len(value) - len(text)
+    yield " |" + ("-" if not ends else "+" if ends > 1 else "")
+    for line in text.split("\n"):
+        yield f"\n{indent}{line}" if line else "\n"
+    yield "\n" * (ends - 1)
