@@ -10,10 +10,10 @@ from nuitka.plugins.PluginBase import NuitkaPluginBase  # type: ignore[import-un
 # (IMPORTED_UNSEEN in translate.py); the rest is what the program's import statements reach.
 ImportDetection._stdlib_modules_names = ()  # noqa: SLF001
 
-# Every start runs through the first line; through dlf.logs goes every line of every pod.
+# Every start runs through the first line; through the others goes every line of every pod.
 COMPILED = [
     *("__main__", "dlf.__main__", "dlf.cli", "dlf.edge", "dlf.errors"),
-    "dlf.logs",
+    *("dlf.logs", "dlf.kube.body", "dlf.kube.poller", "dlf.kube.sockets"),
 ]
 
 

@@ -2,7 +2,7 @@
 
 httpcore's own backend for asyncio is anyio: each read passes its stream, an asyncio transport and,
 for TLS, two memory buffers. A thousand idle log streams are a thousand of all of these. Here a
-connection is one socket, or one SSL socket, and a read is one callback and one system call.
+connection is one socket, or one SSL socket, and a read is one callback of the poller.
 """
 
 import asyncio
@@ -14,6 +14,8 @@ from contextlib import contextmanager
 from typing import Any
 
 import httpcore
+
+from dlf.kube.poller import running_poller
 
 Take = Callable[[bytes], bool]
 """Takes bytes, or says that it cannot just now."""
@@ -34,6 +36,7 @@ class SocketStream:
         self._recv = sock.recv
         self._fd = sock.fileno()
         self._loop = asyncio.get_running_loop()
+        self._poller = running_poller()
         self._waiter: asyncio.Future[bytes] | None = None
         self._take: Take | None = None
         self._watched = False
@@ -51,7 +54,7 @@ class SocketStream:
         """
         self._take = take
         if not self._watched:
-            self._loop.add_reader(self._fd, self._on_readable)
+            self._poller.add(self._fd, self._on_readable)
             self._watched = True
         self._waiter = self._loop.create_future()
         return self._waiter
@@ -199,7 +202,7 @@ class SocketStream:
 
     def _unwatch(self) -> None:
         if self._watched:
-            self._loop.remove_reader(self._fd)
+            self._poller.remove(self._fd)
             self._watched = False
 
 

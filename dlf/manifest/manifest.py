@@ -38,6 +38,6 @@ def to_text(manifest: Written, output: str) -> str:
     """
     if output == "json":
         return msgspec.json.format(to_json(manifest), indent=2).decode() + "\n"
-    from dlf.manifest.yaml import dump  # PyYAML is needed for nothing else here
+    from dlf.manifest.yaml import dump  # most runs print none, and its expressions take time
 
     return dump(msgspec.to_builtins(manifest))
