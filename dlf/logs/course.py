@@ -7,6 +7,7 @@ because something between here and there restarted. Its end does not tell which.
     any end, pod deleted                                          nothing more can be read
     clean end, then pod deleted                                   the log was at its end
     clean end or stall, container has ended since                 open at once, for the rest
+    stall, container runs                                         open at once
     its turn was over                                             open at once
     refused REFUSALS times, container has ended                   given up
     all else                                                      open after a pause
@@ -18,7 +19,7 @@ REFUSALS = 5
 LONGEST_PAUSE = 30.0
 _FIRST_PAUSE = 0.25
 PATIENCE = 120.0
-"""Seconds of silence after which a running container's stream is opened again. Doubles up to
+"""Seconds of silence after which a running container's stream may be opened again. Doubles up to
 `LONGEST_PATIENCE` while nothing comes: silence is no fault in itself."""
 LONGEST_PATIENCE = 4 * 3600.0  # kubelet cuts each stream after four hours anyway
 ENDED_PATIENCE = 5.0
@@ -63,9 +64,13 @@ class Course:
         self._patience = PATIENCE
 
     @property
-    def patience(self) -> float:
-        """Seconds for which an open stream may be silent."""
-        return ENDED_PATIENCE if self.ended or self.deleted else self._patience
+    def over(self) -> bool:
+        """Whether nothing is written any more, so that an open stream should end by itself."""
+        return self.ended or self.deleted
+
+    def patience(self, *, progress: bool) -> float:
+        """Seconds for which an open stream may be silent; `progress` if it brought new lines."""
+        return PATIENCE if progress else self._patience
 
     def start(self) -> bool:
         """Whether a stream is to be opened now. If not, the log is finished."""
@@ -87,9 +92,8 @@ class Course:
             Seconds to pause before the next stream, before jitter; a change of what is known ends
             the pause. 0 when finished.
         """
-        if progress:
-            self._patience = PATIENCE
-        elif end is End.STALLED:
+        self._patience = self.patience(progress=progress)
+        if end is End.STALLED:
             self._patience = min(LONGEST_PATIENCE, self._patience * 2)
         self._was_clean = end is End.CLEAN
         self._refusals = self._refusals + 1 if end is End.REFUSED else 0
@@ -99,9 +103,9 @@ class Course:
             return self._finish(self._gone())
         if self._refusals >= REFUSALS and (self.ended or not self._follow):
             return self._finish(why)
-        if end is End.TURN or (
-            end in {End.CLEAN, End.STALLED} and self.ended and not self._last_look
-        ):
+        if end is End.TURN or (end is End.STALLED and not self.ended):
+            return 0.0
+        if end in {End.CLEAN, End.STALLED} and self.ended and not self._last_look:
             return 0.0
         self._failures = 0 if progress else self._failures + 1
         return float(min(LONGEST_PAUSE, _FIRST_PAUSE * 2**self._failures))

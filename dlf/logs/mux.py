@@ -5,12 +5,13 @@ from collections.abc import Callable
 from itertools import groupby
 
 from dlf.logs.collapse import Collapser
-from dlf.logs.course import Course
+from dlf.logs.course import Course, End
 from dlf.logs.desk import Desk
 from dlf.logs.feed import KEPT_LINES
 from dlf.logs.files import LogFiles
 from dlf.logs.format import formatter
 from dlf.logs.instances import Instance, instances
+from dlf.logs.looks import Looks
 from dlf.logs.options import LogOptions
 from dlf.logs.printer import Printer
 from dlf.logs.source import LogSource
@@ -56,6 +57,7 @@ class Multiplexer:
         self._tails: dict[tuple[str, str], list[Tail]] = {}  # by pod UID and container
         self._latest: dict[tuple[str, str], Tail] = {}  # by pod name and container
         self._tails_by_task: dict[asyncio.Task[None], Tail] = {}
+        self._looks = Looks()
         self._sweeper: asyncio.Task[None] | None = None
         self._bug: BaseException | None = None
         self.unread: list[str] = []
@@ -193,8 +195,12 @@ class Multiplexer:
         while True:
             await asyncio.sleep(SWEEP)
             now = loop.time()
-            for tail in self._tails_by_task.values():
+            tails = self._tails_by_task.values()
+            for tail in tails:
                 tail.check(now)
+            overdue = {tail: silence for tail in tails if (silence := tail.overdue(now))}
+            if chosen := self._looks.choose(now, overdue):
+                chosen.stop(End.STALLED)
             if self._collapser and not self._desk.writer.closed:
                 for line in self._collapser.expired(now):
                     text = formatter(line.target, self._desk.options)([line.text], [line.stamp])

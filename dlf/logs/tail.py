@@ -6,10 +6,11 @@ import random
 from contextlib import AsyncExitStack, suppress
 
 from dlf.errors import Rejected
-from dlf.logs.course import Course, End
+from dlf.logs.course import ENDED_PATIENCE, Course, End
 from dlf.logs.cursor import Cursor
 from dlf.logs.desk import Desk
 from dlf.logs.feed import Feed
+from dlf.logs.looks import Silence
 from dlf.logs.printer import Printer
 from dlf.logs.source import Broken, LogStream
 from dlf.logs.target import Target
@@ -62,11 +63,18 @@ class Tail:
         """Whether this is the open stream of a running container, silent for that long."""
         return self._reading and not self.course.ended and now - self._heard_at > seconds
 
+    def overdue(self, now: float) -> Silence | None:
+        """The silence of this open stream of a running container, if it lasts for too long."""
+        patience = self.course.patience(progress=self.feed.progress)
+        if self._reading and not self.course.over and now - self._heard_at > patience:
+            return Silence(patience, self._heard_at)
+        return None
+
     def check(self, now: float) -> None:
-        """Stop a stream that is stalled, or had its turn. To be called every second or so."""
+        """Stop a stream that does not end, or had its turn. To be called every second or so."""
         if not self._reading:
             return
-        if now - self._heard_at > self.course.patience:
+        if self.course.over and now - self._heard_at > ENDED_PATIENCE:
             self.stop(End.STALLED)
         elif self._desk.queued and now - self._opened_at > TURN:
             self.stop(End.TURN)

@@ -1,9 +1,9 @@
 """Plays a history: dlf's command against the fake API server, on the fake clock."""
 
 import asyncio
-import os
 import tempfile
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -50,7 +50,7 @@ class Played:
         api: the server.
     """
 
-    def __init__(self, stage: Stage, out: bytes) -> None:
+    def __init__(self, stage: Stage) -> None:
         self.outcome: Outcome | None = None
         self.error: BaseException | None = None
         assert stage.task
@@ -65,7 +65,7 @@ class Played:
             self.outcome = stage.task.result()
             self.code = self.outcome.code
             stage.said += report.block(self.outcome)
-        self.out = out.decode(errors="replace").splitlines()
+        self.out = stage.printed.read_text(errors="replace").splitlines()
         self.said = stage.said
         self.requests = [f"{r.method} {r.path}" for r in stage.api.requests]
         store = stage.api.store
@@ -91,8 +91,26 @@ class Played:
 History = Callable[[Stage], Awaitable[None]]
 
 
-def play(
-    history: History,
+def play(history: History, *flags: str, **how: Any) -> Played:
+    """Run dlf on a stage, as `staged` does, while the history happens.
+
+    Args:
+        history: acts on the stage; dlf has to end by itself after it.
+        flags: of the command line.
+        how: more arguments of `staged`.
+    """
+
+    async def scenario() -> Played:
+        async with staged(*flags, **how) as stage:
+            assert stage.task
+            await _act(history(stage), stage.task, stage.said)
+            return Played(stage)
+
+    return run_virtually(scenario())
+
+
+@asynccontextmanager
+async def staged(
     *flags: str,
     framework: str = "pytorch",
     env: dict[str, str] | None = None,
@@ -100,11 +118,10 @@ def play(
     plural: str = "",
     stdout: int = -1,
     sweep: float = mux.SWEEP,
-) -> Played:
-    """Run `dlf FRAMEWORK --image img FLAGS` against a fresh cluster while the history happens.
+) -> AsyncIterator[Stage]:
+    """A fresh cluster, against which `dlf FRAMEWORK --image img FLAGS` runs.
 
     Args:
-        history: acts on the stage; dlf has to end by itself after it.
         flags: of the command line.
         framework: the command.
         env: more environment.
@@ -115,28 +132,20 @@ def play(
     """
     found = BY_NAME[framework]
     kind = next(k for k in found.kinds if plural in {"", k.plural})
-
-    async def scenario(scratch: str) -> Played:
+    with tempfile.TemporaryDirectory() as scratch, patch.object(mux, "SWEEP", sweep):
         async with FakeApi() as api:
             config = Path(scratch, "config")
             config.write_text(_kubeconfig(api.url))
-            output = os.open(f"{scratch}/out", os.O_RDWR | os.O_CREAT)
             full = {**ENV, "KUBECONFIG": str(config), **(env or {})}
             argv = [_IMAGE.get(framework, "--image"), "img", *flags]
             asked = train.parse(found, argv, full)
-            stage = Stage(api, kind, spec_hash(found, asked.task, kind))
+            stage = Stage(api, kind, spec_hash(found, asked.task, kind), Path(scratch, "out"))
             if before:
                 before(stage)
-            edge = _edge(full, output if stdout < 0 else stdout, stage.said)
-            stage.task = asyncio.create_task(train_in_cluster(asked, edge))
-            await _act(history(stage), stage.task, stage.said)
-            os.lseek(output, 0, os.SEEK_SET)
-            played = Played(stage, os.read(output, 1 << 24))
-            os.close(output)
-            return played
-
-    with tempfile.TemporaryDirectory() as scratch, patch.object(mux, "SWEEP", sweep):
-        return run_virtually(scenario(scratch))
+            with stage.printed.open("wb") as file:
+                edge = _edge(full, file.fileno() if stdout < 0 else stdout, stage.said)
+                stage.task = asyncio.create_task(train_in_cluster(asked, edge))
+                yield stage
 
 
 async def _act(history: Awaitable[None], dlf: asyncio.Task[Outcome], said: list[str]) -> None:

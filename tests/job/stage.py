@@ -6,9 +6,11 @@ A history is a coroutine that plays the operator, the kubelets and everybody els
 import asyncio
 import datetime
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from fake_api import FakeApi
+from fake_api.logs import ContainerLog
 from fake_api.store import Collection, Object
 
 from dlf.job.existing import SPEC_HASH
@@ -33,10 +35,11 @@ class Stage:
     Attributes:
         digest: the spec hash of the job that dlf would submit.
         said: what dlf said so far.
+        printed: the file to which dlf prints the logs.
         task: the running dlf.
     """
 
-    def __init__(self, api: FakeApi, kind: Kind, digest: str) -> None:
+    def __init__(self, api: FakeApi, kind: Kind, digest: str, printed: Path) -> None:
         self.api = api
         self.kind = kind
         self.digest = digest
@@ -44,6 +47,7 @@ class Stage:
         self.pods = Collection("", "pods", NAMESPACE)
         self.events = Collection("", "events", NAMESPACE)
         self.said: list[str] = []
+        self.printed = printed
         self.task: asyncio.Task[Outcome] | None = None
 
     async def job(self) -> str:
@@ -118,6 +122,8 @@ class Stage:
         """Create a pending pod as the operator does; its name."""
         role_label, index_label, job_label = LABELS[self.jobs.group]
         name = f"{job}-{role}-{index}"
+        if self.api.logs.find(NAMESPACE, name, container, previous=False):  # of an earlier pod
+            self.api.logs.restart(NAMESPACE, name, container)
         self.api.store.create(
             self.pods,
             {
@@ -138,23 +144,24 @@ class Stage:
 
     def runs(self, pod: str, *lines: str, node: str = "node-1") -> None:
         """The pod's container runs and prints."""
-        container = self._container(pod)
         self._state(pod, "Running", {"running": {"startedAt": self.api.store.stamp()}}, node=node)
-        self.api.logs.of(NAMESPACE, pod, container).write(*lines)
+        self.prints(pod, *lines)
+
+    def prints(self, pod: str, *lines: str) -> None:
+        """The pod's container prints."""
+        self._log(pod).write(*lines)
 
     def ends(self, pod: str, code: int = 0, *lines: str, reason: str = "", **status: Any) -> None:
         """The pod's container ends; its log is whole."""
-        container = self._container(pod)
-        log = self.api.logs.of(NAMESPACE, pod, container)
-        log.write(*lines)
-        log.end()
+        self.prints(pod, *lines)
+        self._log(pod).end()
         state = {
             "terminated": {
                 "exitCode": code,
                 "reason": reason or ("Error" if code else "Completed"),
                 "startedAt": self.api.store.stamp(),
                 "finishedAt": self.api.store.stamp(),
-                "containerID": f"containerd://{pod}",
+                "containerID": self._status(pod)["containerID"],
             }
         }
         self._state(pod, "Failed" if code else "Succeeded", state, **status)
@@ -177,7 +184,7 @@ class Stage:
             "containerID": f"containerd://{pod}#{count}",
             "restartCount": count,
             "state": {"running": {"startedAt": self.api.store.stamp()}},
-            "lastState": {"terminated": {**ended, "containerID": f"containerd://{pod}"}},
+            "lastState": {"terminated": {**ended, "containerID": self._status(pod)["containerID"]}},
         }
         self.api.logs.restart(NAMESPACE, pod, name)
         self.api.store.patch(self.pods, pod, {"status": {"containerStatuses": [status]}})
@@ -210,14 +217,18 @@ class Stage:
     def _container(self, pod: str) -> str:
         return str(self.api.store.get(self.pods, pod)["spec"]["containers"][0]["name"])
 
+    def _log(self, pod: str) -> ContainerLog:
+        return self.api.logs.of(NAMESPACE, pod, self._container(pod))
+
+    def _status(self, pod: str) -> Object:
+        """The container's status, as far as there is one."""
+        statuses = self.api.store.get(self.pods, pod)["status"].get("containerStatuses")
+        return dict(statuses[0]) if statuses else {"containerID": f"containerd://{pod}"}
+
     def _state(
         self, pod: str, phase: str, state: dict[str, Any], node: str = "", **status: Any
     ) -> None:
-        container = {
-            "name": self._container(pod),
-            "containerID": "" if "waiting" in state else f"containerd://{pod}",
-            "state": state,
-        }
+        container = {**self._status(pod), "name": self._container(pod), "state": state}
         self.api.store.patch(
             self.pods,
             pod,

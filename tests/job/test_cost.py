@@ -25,24 +25,29 @@ def _what(request: Request) -> str:
     return f"{verb} {request.path.rpartition('/')[2]}"
 
 
+async def _of_100_pods(stage: Stage) -> tuple[str, list[str]]:
+    """They all run, and each has printed a line."""
+    job = await stage.job()
+    pods = [stage.pod(job, "master", 0)]
+    pods += [stage.pod(job, "worker", index) for index in range(PODS - 1)]
+    for pod in pods:
+        stage.runs(pod, "begin")
+    stage.condition(job, "Created", "Running")
+    await stage.heard(f"{PODS} of {PODS} running")
+    return job, pods
+
+
 def test_idle_job_of_100_pods_costs_few_requests() -> None:
     """At most 60 an hour; pods print a line each minute, as a training does."""
     hour = Counter[str]()
 
     async def history(stage: Stage) -> None:
-        job = await stage.job()
-        pods = [
-            stage.pod(job, "master", 0),
-            *(stage.pod(job, "worker", i) for i in range(PODS - 1)),
-        ]
-        for pod in pods:
-            stage.runs(pod, "begin")
-        stage.condition(job, "Created", "Running")
+        job, pods = await _of_100_pods(stage)
         await asyncio.sleep(600)
         before = len(stage.api.requests)
         for _ in range(60):
             for pod in pods:
-                stage.api.logs.of("pipeline", pod, "pytorch").write("loss 0.1")
+                stage.prints(pod, "loss 0.1")
             await asyncio.sleep(60)
         hour.update(_what(request) for request in stage.api.requests[before:])
         await succeed(stage, job, pods)
@@ -52,6 +57,33 @@ def test_idle_job_of_100_pods_costs_few_requests() -> None:
     assert played.code == ExitCode.SUCCEEDED
     assert hour.keys() <= {"watch pytorchjobs", "watch pods"}
     assert 0 < hour.total() <= 60
+
+
+def test_silent_job_of_100_pods_costs_few_requests() -> None:
+    """At most 60 in every hour from the first on, and no stream is left alone for four hours."""
+    hours: list[Counter[str]] = []
+    pods: list[str] = []
+    looked = set[str]()
+
+    async def history(stage: Stage) -> None:
+        job, found = await _of_100_pods(stage)
+        pods.extend(found)
+        await asyncio.sleep(1)  # each log is opened once
+        for _ in range(6):
+            before = len(stage.api.requests)
+            await asyncio.sleep(3600)
+            asked = stage.api.requests[before:]
+            hours.append(Counter(map(_what, asked)))
+            if len(hours) <= 4:
+                looked.update(r.path.split("/")[-2] for r in asked if r.path.endswith("/log"))
+        await succeed(stage, job, pods)
+
+    played = play(history, "--num_worker", str(PODS), sweep=30)
+
+    assert played.code == ExitCode.SUCCEEDED
+    assert all(hour.keys() == {"watch pytorchjobs", "watch pods", "get log"} for hour in hours)
+    assert max(hour.total() for hour in hours) <= 60
+    assert looked == set(pods)
 
 
 def test_end_of_the_job_is_the_end_of_dlf() -> None:

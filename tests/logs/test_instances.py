@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from dlf.logs.course import LONGEST_PAUSE, REFUSALS, Course, End
+from dlf.logs.course import LONGEST_PATIENCE, LONGEST_PAUSE, PATIENCE, REFUSALS, Course, End
 from dlf.logs.instances import Instance, instances
 from dlf.manifest.observed import Pod
 
@@ -165,6 +165,17 @@ def test_course_pauses_longer_with_every_failure_and_recovers() -> None:
     assert sorted(pauses) == pauses
     assert LONGEST_PAUSE == pauses[-1]
     assert made.stop(End.BROKEN, progress=True) < pauses[0]
+
+
+def test_course_is_more_patient_with_every_look_since_the_last_line() -> None:
+    """Doubling up to four hours, with no pause before the log is opened again."""
+    made = course()
+    assert PATIENCE == made.patience(progress=True)
+    for looks in range(1, 9):
+        assert 0 == made.stop(End.STALLED, progress=looks == 1)
+        assert min(PATIENCE * 2**looks, LONGEST_PATIENCE) == made.patience(progress=False)
+    made.stop(End.CLEAN, progress=True)
+    assert PATIENCE == made.patience(progress=False)
 
 
 def test_course_gives_up_an_ended_container_that_is_refused() -> None:

@@ -144,6 +144,29 @@ async def test_a_stalled_stream_is_reopened(api: FakeApi, client: KubeClient) ->
 
 
 @scenario
+async def test_a_stalled_stream_is_found_among_silent_ones(
+    api: FakeApi, client: KubeClient
+) -> None:
+    """Looks are shared, and the stream that spoke last is looked at first."""
+    rig = Rig(api, client)
+    for number in range(30):
+        rig.start(f"p-{number}")
+    await asyncio.sleep(1200)
+    log = rig.log("p-7")
+    log.write("before")
+    await settle()
+    log.silent = True
+    log.write("while stalled")
+    await settle()
+    log.silent = False
+    before = len(api.requests)
+    await asyncio.sleep(370)
+    assert ["before", "while stalled"] == rig.output.of("p-7")
+    assert len(api.requests) - before <= 4
+    await rig.mux.aclose()
+
+
+@scenario
 async def test_silence_costs_less_the_longer_it_lasts(api: FakeApi, client: KubeClient) -> None:
     """A container that says nothing is asked again after 2, 4, 8 and then 16 minutes."""
     rig = Rig(api, client)
