@@ -20,8 +20,8 @@ from dlf.kube.poller import running_poller
 Take = Callable[[bytes], bool]
 """Takes bytes, or says that it cannot just now."""
 
-_AT_ONCE = 64 << 10  # bytes of one read
-_RECORD = 16 << 10  # bytes of a full TLS record
+_LITTLE = 2 << 10  # bytes of a read that is to find a line or two
+_MUCH = 64 << 10  # bytes after which no more is read in one go
 
 
 class SocketStream:
@@ -40,10 +40,11 @@ class SocketStream:
         self._waiter: asyncio.Future[bytes] | None = None
         self._take: Take | None = None
         self._watched = False
+        self._ended = False  # seen behind other bytes; no poller tells of it again
         self.recent = b""
 
     def receive(self, take: Take | None = None) -> asyncio.Future[bytes]:
-        """The next bytes, as many as there are up to 64 KB; b"" when the peer has closed.
+        """The next bytes, as many as there are up to some 64 KB; b"" when the peer has closed.
 
         The socket is read in the callback that says it is readable, and watched until nobody
         waits for it when it is: for a steady reader that is one call of the system per read.
@@ -56,6 +57,8 @@ class SocketStream:
         if not self._watched:
             self._poller.add(self._fd, self._on_readable)
             self._watched = True
+        if self._ended:
+            self._loop.call_soon(self._on_readable)
         self._waiter = self._loop.create_future()
         return self._waiter
 
@@ -147,10 +150,12 @@ class SocketStream:
             self._unwatch()
             return
         try:
-            data = self._recv(_AT_ONCE)
-            if len(data) >= _RECORD:
+            data = self._recv(_LITTLE)
+            if len(data) == _LITTLE:
                 data = self._receive_more(data)
             if data and self._take is not None and self._take(data):
+                if self._ended:
+                    self._loop.call_soon(self._on_readable)
                 return
         except (BlockingIOError, ssl.SSLWantReadError):
             return
@@ -163,17 +168,23 @@ class SocketStream:
         waiter.set_result(data)
 
     def _receive_more(self, data: bytes) -> bytes:
-        """Read on: full TLS records have others behind them, small ones seldom have."""
+        """Read on after a full buffer, until there is nothing or enough.
+
+        Always asks for more than a TLS record can hold: what is left of one inside the SSL socket
+        makes no socket readable.
+        """
         parts = [data]
         size = len(data)
         try:
-            while size < _AT_ONCE and len(data) >= _RECORD:
-                data = self._recv(_AT_ONCE - size)
+            while size < _MUCH and not self._ended:
+                data = self._recv(_MUCH)
                 parts.append(data)
                 size += len(data)
-        except OSError:
-            # What came is good; the next read says what is wrong.
+                self._ended = not data
+        except (BlockingIOError, ssl.SSLWantReadError):
             pass
+        except OSError:
+            self._ended = True  # what came is good; the next read says what is wrong
         return b"".join(parts)
 
     async def _shake_hands(self, sock: ssl.SSLSocket) -> None:

@@ -26,7 +26,8 @@ SPEED: list[Row] = [
     ("peak memory, MB", lambda r: r.memory, "{:.0f}", False),
 ]
 LIVE: list[Row] = [
-    ("CPU per line, µs", lambda r: 1e6 * r.cpu / r.lines, "{:.1f}", False),
+    ("CPU per line, µs", lambda r: 1e6 * (r.cpu - r.opening) / r.lines, "{:.1f}", False),
+    ("CPU to open a log, ms", lambda r: 1e3 * r.opening / r.pods, "{:.1f}", False),
     ("delay p50, ms", lambda r: r.delay(0.5), "{:.1f}", False),
     ("delay p99, ms", lambda r: r.delay(0.99), "{:.1f}", False),
     ("peak memory, MB", lambda r: r.memory, "{:.0f}", False),

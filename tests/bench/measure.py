@@ -26,20 +26,24 @@ class Result(msgspec.Struct, frozen=True):
 
     Attributes:
         finished: all lines came.
+        pods: whose logs were followed.
         lines: that came.
         wall: seconds from the start of the process to the last line.
         first: seconds until a line of every pod had come, or 0 when one did not.
         cpu: seconds of the process, user and system.
+        opening: those of them until the first line came; live lines come when all logs are open.
         memory: its peak, in MB.
         delays: of live lines, in milliseconds, sorted.
         growth: MB between the peak at half of the lines and at the end.
     """
 
     finished: bool
+    pods: int
     lines: int
     wall: float
     first: float
     cpu: float
+    opening: float
     memory: float
     delays: list[float]
     growth: float = 0.0
@@ -72,26 +76,28 @@ def measure(command: Sequence[str], load: Load) -> Result:
         )
         os.close(write)
         with open(read, "rb", buffering=0) as output:
-            lines, last, first, delays, half = _read(output.fileno(), load, follower.pid)
+            lines, last, first, opening, delays, half = _read(output.fileno(), load, follower.pid)
             peak = _peak(follower.pid)
             os.kill(follower.pid, signal.SIGKILL)
             _, _, usage = os.wait4(follower.pid, 0)
             follower.returncode = 0
         return Result(
             finished=lines >= load.total,
+            pods=load.pods,
             lines=lines,
             wall=last - begun,
             first=first - begun if first else 0.0,
             cpu=usage.ru_utime + usage.ru_stime,
+            opening=opening,
             memory=peak,
             delays=sorted(delays),
             growth=peak - half,
         )
 
 
-def _read(fd: int, load: Load, pid: int) -> tuple[int, float, float, list[float], float]:
+def _read(fd: int, load: Load, pid: int) -> tuple[int, float, float, float, list[float], float]:
     """Read until all lines have come, or none for a time."""
-    lines, half, first = 0, 0.0, 0.0
+    lines, half, first, opening = 0, 0.0, 0.0, 0.0
     last = time.monotonic()
     seen: set[bytes] = set()
     delays: list[float] = []
@@ -106,6 +112,7 @@ def _read(fd: int, load: Load, pid: int) -> tuple[int, float, float, list[float]
         if not data:
             break
         last = time.monotonic()
+        opening = opening or _cpu(pid)
         lines += data.count(b"\n")
         if not half and lines > load.total / 2:
             half = _peak(pid)
@@ -119,7 +126,13 @@ def _read(fd: int, load: Load, pid: int) -> tuple[int, float, float, list[float]
                 elif not first:
                     seen.add(pod)
                     first = last if len(seen) == load.pods else 0.0
-    return lines, last, first, delays, half
+    return lines, last, first, opening, delays, half
+
+
+def _cpu(pid: int) -> float:
+    """Seconds of user and system time that the process has used."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def _peak(pid: int) -> float:
