@@ -2,7 +2,11 @@
 
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
-from typing import Protocol
+from typing import Protocol, TypeVar
+
+from dlf.manifest.kinds import Kind
+
+T = TypeVar("T")
 
 
 class LogStream(Protocol):
@@ -31,6 +35,9 @@ class LogSource(Protocol):
         previous: bool = False,
     ) -> AbstractAsyncContextManager[LogStream]:
         """A log with timestamps. Raises `Rejected` on 4xx, anything else for what may pass."""
+
+    async def get(self, kind: Kind, namespace: str, name: str, type_: type[T]) -> T | None:
+        """One object, or None when there is none of this name. Raises `DlfError`."""
 
 
 class Broken(Exception):

@@ -10,6 +10,7 @@ from dlf.logs.course import ENDED_PATIENCE, Course, End
 from dlf.logs.cursor import Cursor
 from dlf.logs.desk import Desk
 from dlf.logs.feed import Feed
+from dlf.logs.identity import is_served
 from dlf.logs.looks import Silence
 from dlf.logs.printer import Printer
 from dlf.logs.source import Broken, LogStream
@@ -19,8 +20,8 @@ from dlf.logs.writer import HIGH_WATER
 TURN = 10.0
 """Seconds that a stream may keep its slot while others wait for one."""
 HOLD = 5.0
-"""Seconds to wait for the watch when a reopened stream does not go on where the last one broke:
-the container may have restarted, and the stream be the next instance's."""
+"""Seconds for the pod's status and the watch when a reopened stream does not go on where the last
+one broke: the container may have restarted, and the stream be the next instance's."""
 
 
 class Tail:
@@ -66,9 +67,8 @@ class Tail:
     def overdue(self, now: float) -> Silence | None:
         """The silence of this open stream of a running container, if it lasts for too long."""
         patience = self.course.patience(progress=self.feed.progress)
-        if self._reading and not self.course.over and now - self._heard_at > patience:
-            return Silence(patience, self._heard_at)
-        return None
+        silent = self._reading and not self.course.over and now - self._heard_at > patience
+        return Silence(patience, self._heard_at) if silent else None
 
     def check(self, now: float) -> None:
         """Stop a stream that does not end, or had its turn. To be called every second or so."""
@@ -214,20 +214,25 @@ class Tail:
         return End.CLEAN
 
     async def _is_ours(self, before: Cursor, was_previous: bool) -> bool:
-        """Whether a stream with a gap in it is still our instance's, as far as the watch knows.
+        """Whether a stream with a gap in it is still our instance's.
 
-        Until that is sure the lines after the gap do not count as printed.
+        The pod's status may lag behind its log, and our watch behind that: the watch gets its time,
+        then the pod is looked at. Until then the lines after the gap do not count as printed.
         """
         ahead, self.feed.cursor = self.feed.cursor, before
-        if self.course.previous == was_previous and not self.course.deleted:
+
+        def is_open() -> bool:
+            known = self.course.deleted or self.course.previous != was_previous
+            return not known and self.feed.cursor is before
+
+        if is_open():
             self._changed.clear()
             await self._wait_for_change(HOLD)
-        if self.course.deleted or self.course.previous != was_previous:
-            return False
-        if self.feed.cursor is not before:
-            return False
-        self.feed.cursor = ahead
-        return True
+        source = self._desk.source
+        if is_open() and await is_served(source, self.target, previous=was_previous) and is_open():
+            self.feed.cursor = ahead
+            return True
+        return False
 
     def _is_anothers(self) -> bool:
         """Whether the log whose first lines came is read by the tail of another instance too.
@@ -248,9 +253,7 @@ class Tail:
         return False
 
     async def _wait_for_change(self, seconds: float) -> None:
-        try:
+        with suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 await self._changed.wait()
-        except TimeoutError:
-            pass
         self._changed.clear()

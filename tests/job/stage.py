@@ -181,7 +181,7 @@ class Stage:
         ended = {"exitCode": code, "reason": "Error", "finishedAt": self.api.store.stamp()}
         status = {
             "name": name,
-            "containerID": f"containerd://{pod}#{count}",
+            "containerID": f"{self._status(pod)['containerID'].partition('#')[0]}#{count}",
             "restartCount": count,
             "state": {"running": {"startedAt": self.api.store.stamp()}},
             "lastState": {"terminated": {**ended, "containerID": self._status(pod)["containerID"]}},
@@ -223,7 +223,8 @@ class Stage:
     def _status(self, pod: str) -> Object:
         """The container's status, as far as there is one."""
         statuses = self.api.store.get(self.pods, pod)["status"].get("containerStatuses")
-        return dict(statuses[0]) if statuses else {"containerID": f"containerd://{pod}"}
+        uid = self.api.store.get(self.pods, pod)["metadata"]["uid"]
+        return dict(statuses[0]) if statuses else {"containerID": f"containerd://{pod}-{uid}"}
 
     def _state(
         self, pod: str, phase: str, state: dict[str, Any], node: str = "", **status: Any

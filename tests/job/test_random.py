@@ -2,210 +2,246 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import settings
 from hypothesis import strategies as st
-from job.histories import JOB
-from job.play import play
-from job.stage import Stage
+from hypothesis.stateful import initialize, invariant, run_state_machine_as_test
+from job.play import Played
+from job.rules import event, of_pod
+from job.world import KINDS, PODS, World
+from typing_extensions import override
 
 from dlf.errors import ExitCode
 
-PODS = (("master", 0), ("worker", 0), ("worker", 1))
-
-
-class Model:
-    """The cluster as this history has made it: phase of each pod, gone or not."""
-
-    def __init__(self, stage: Stage) -> None:
-        self.stage = stage
-        self.phases: dict[str, str] = {}
-        self.gone: set[str] = set()
-
-    def name(self, number: int) -> str:
-        role, index = PODS[number]
-        return f"{JOB}-{role}-{index}"
-
-    def there(self, number: int, *phases: str) -> str | None:
-        """The pod's name if it is there in one of these phases."""
-        name = self.name(number)
-        is_there = name in self.phases and name not in self.gone
-        return name if is_there and self.phases[name] in phases else None
-
-    @property
-    def all_succeeded(self) -> bool:
-        return len(self.phases) == len(PODS) and set(self.phases.values()) == {"Succeeded"}
-
-
-async def create(model: Model, number: int) -> None:
-    name = model.name(number)
-    if name not in model.phases or name in model.gone:
-        model.stage.pod(JOB, *PODS[number])
-        model.phases[name] = "Pending"
-        model.gone.discard(name)
-
-
-async def wait(model: Model, number: int) -> None:
-    if pod := model.there(number, "Pending"):
-        model.stage.waits(pod, "ImagePullBackOff", "slow")
-
-
-async def run(model: Model, number: int) -> None:
-    if pod := model.there(number, "Pending"):
-        model.stage.runs(pod, f"line of {pod}")
-        model.phases[pod] = "Running"
-
-
-async def end(model: Model, number: int) -> None:
-    if pod := model.there(number, "Running"):
-        model.stage.ends(pod, 0, "bye")
-        model.phases[pod] = "Succeeded"
-
-
-async def crash(model: Model, number: int) -> None:
-    if pod := model.there(number, "Running"):
-        model.stage.ends(pod, 1, "oh")
-        model.phases[pod] = "Failed"
-
-
-async def delete(model: Model, number: int) -> None:
-    if pod := model.there(number, "Pending", "Running", "Failed"):
-        model.stage.api.store.remove(model.stage.pods, pod)
-        model.gone.add(pod)
-
-
-async def mark(model: Model, number: int) -> None:
-    if pod := model.there(number, "Running"):
-        model.stage.deletes(pod)
-
-
-async def restart_job(model: Model, number: int) -> None:
-    model.stage.condition(JOB, "Created", "Restarting")
-
-
-async def run_job(model: Model, number: int) -> None:
-    model.stage.condition(JOB, "Created", "Running")
-
-
-async def unknown(model: Model, number: int) -> None:
-    model.stage.condition(JOB, "Created", "Strange")
-    model.stage.api.send_event("STRANGE", {"metadata": {"name": JOB}})
-
-
-async def warn(model: Model, number: int) -> None:
-    model.stage.warn(model.name(number), "FailedMount", "no volume")
-
-
-async def cut(model: Model, number: int) -> None:
-    model.stage.api.end_watches()
-
-
-async def expire(model: Model, number: int) -> None:
-    model.stage.api.expire_watches()
-
-
-async def drop(model: Model, number: int) -> None:
-    await model.stage.api.server.drop()
-
-
-async def break_(model: Model, number: int) -> None:
-    status = (500, 503, 429)[number]
-    model.stage.api.fail(seconds=40.0, status=status, verb=("", "watch", "log")[number])
-
-
-async def away(model: Model, number: int) -> None:
-    await model.stage.api.server.stop()
-    await asyncio.sleep(10.0 * number)
-    await model.stage.api.server.start()
-
-
-async def refuse(model: Model, number: int) -> None:
-    await asyncio.sleep(15)  # refusals from the start are another matter
-    model.stage.api.tokens = {"another"}
-    model.stage.api.end_watches()
-    await asyncio.sleep(5.0 * number)
-    model.stage.api.tokens = set()
-
-
-async def pass_(model: Model, number: int) -> None:
-    await asyncio.sleep((0.05, 3.0, 90.0)[number])
-
-
-Step = Callable[[Model, int], Awaitable[None]]
-STEPS: list[Step] = [
-    create,
-    wait,
-    run,
-    end,
-    crash,
-    delete,
-    mark,
-    restart_job,
-    run_job,
-    unknown,
-    warn,
-    cut,
-    expire,
-    drop,
-    break_,
-    away,
-    refuse,
-    pass_,
+FAULTS: list[dict[str, Any]] = [
+    {"seconds": 40, "status": 500},
+    {"seconds": 40, "status": 503, "verb": "watch"},
+    {"seconds": 40, "status": 502, "verb": "log"},
+    {"status": 429, "retry_after": 20},
+    {"close": True, "times": 3},
+    {"stall": True, "verb": "list"},
+    {"stall": True, "verb": "log"},
+    {"stall": True, "verb": "watch"},
+]
+CREATION: list[dict[str, Any]] = [
+    {"status": 503},
+    {"status": 429, "retry_after": 20},
+    {"close": True, "done_first": True},
+    {"stall": True, "done_first": True},
 ]
 
-
-async def succeeded(model: Model) -> int:
-    model.stage.condition(JOB, "Created", "-Running", "Succeeded")
-    return ExitCode.SUCCEEDED
-
-
-async def failed(model: Model) -> int:
-    model.stage.condition(JOB, "Created", "Succeeded", "Failed")
-    return ExitCode.FAILED
+SETTLED = 15.0  # seconds; a refusal before that is one from the start, which ends dlf
+CALM = 60.0  # seconds after trouble in which everything is tried again
+OUTAGE, LIMIT = (
+    1000,
+    2400,
+)  # seconds; a history takes less than the one, trouble less than the other
+BOUND = 900.0  # seconds from the job's end to dlf's; a watch that stalls is noticed after 630
 
 
-async def deleted(model: Model) -> int:
-    model.stage.api.store.remove(model.stage.jobs, JOB)
-    return ExitCode.SUCCEEDED if model.all_succeeded else ExitCode.DELETED
+class Histories(World):
+    """What may happen, and the ends that it may come to."""
+
+    @initialize(
+        framework=st.sampled_from(sorted(KINDS)),
+        end=st.deferred(lambda: st.sampled_from(ENDS)),
+        is_calm=st.booleans(),
+        is_settled=st.booleans(),
+        missing=st.integers(0, PODS),
+        fault=st.none() | st.sampled_from(CREATION),
+    )
+    def begin(
+        self,
+        framework: str,
+        end: "End",
+        is_calm: bool,
+        is_settled: bool,
+        missing: int,
+        fault: dict[str, Any] | None,
+    ) -> None:
+        self.end, self.is_settled = end, is_settled
+        self.is_calm = is_calm or end in {hopeless, expired}
+        flags = ("--api_outage", f"{OUTAGE}s", "--timeout", f"{LIMIT}s")
+
+        async def beginning() -> None:
+            await self.open(framework, fault, *flags)
+            for _ in range(PODS - missing):
+                self.run_pod(self.create_pod())
+            await asyncio.sleep(SETTLED if is_settled else 0.0)
+
+        self.run(beginning())
+
+    @invariant()
+    def dlf_goes_on(self) -> None:
+        assert not self.job or not self.dlf.done(), self.stage.said
+
+    @event(lambda self: len(self.there()) < PODS)
+    def pod_appears(self) -> None:
+        self.create_pod()
+
+    @of_pod("Pending", reason=st.sampled_from(["ContainerCreating", "ImagePullBackOff"]))
+    def pod_waits(self, pod: str, reason: str) -> None:
+        self.stage.waits(pod, reason, "slow")
+
+    @of_pod("Pending")
+    def pod_runs(self, pod: str) -> None:
+        self.run_pod(pod)
+
+    @of_pod("Running", count=st.integers(1, 5))
+    def pod_prints(self, pod: str, count: int) -> None:
+        self.print_lines(pod, count)
+
+    @of_pod("Running")
+    def pod_restarts(self, pod: str) -> None:
+        self.restart_pod(pod)
+
+    @of_pod("Running", code=st.sampled_from([0, 0, 0, 1, 137]), count=st.integers(0, 2))
+    def pod_ends(self, pod: str, code: int, count: int) -> None:
+        self.print_lines(pod, count)
+        self.end_pod(pod, code)
+
+    @of_pod("Pending", "Running")
+    def pod_is_deleted(self, pod: str) -> None:
+        self.stage.deletes(pod)
+
+    @of_pod()
+    def pod_goes(self, pod: str) -> None:
+        self.remove_pod(pod)
+
+    @event(pick=st.integers(0, 3), is_strange=st.booleans())
+    def job_goes_on(self, pick: int, is_strange: bool) -> None:
+        self.set_state(self.kind.states[pick])
+        if is_strange:
+            self.stage.warn(self.job, "FailedMount", "no volume")
+            self.stage.api.send_event("STRANGE", {"metadata": {"name": self.job}})
+
+    @event(lambda self: not self.is_disrupted)
+    def launcher_is_disrupted(self) -> None:
+        self.disrupt()
+
+    @event(how=st.sampled_from(["cleanly", "expired", "broken"]))
+    async def watches_end(self, how: str) -> None:
+        match how:
+            case "cleanly":
+                self.stage.api.end_watches()
+            case "expired":
+                self.stage.api.expire_watches()
+            case _:
+                await self.stage.api.server.drop()
+
+    @event(fault=st.sampled_from(FAULTS))
+    def server_fails(self, fault: dict[str, Any]) -> None:
+        self.stage.api.fail(**fault)
+        self.is_stalled |= "stall" in fault
+
+    @event(lambda self: not self.is_away)
+    async def server_leaves(self) -> None:
+        await self.stage.api.server.stop()
+        self.is_away = True
+
+    @event(lambda self: self.is_settled)
+    def token_is_refused(self) -> None:
+        self.stage.api.tokens = {"another"}
+        self.stage.api.end_watches()
+
+    @event(lambda self: self.is_away or self.stage.api.tokens)
+    async def server_recovers(self) -> None:
+        await self.recover()
+
+    @event(seconds=st.sampled_from([5.0, 30.0]))
+    async def time_passes(self, seconds: float) -> None:
+        await asyncio.sleep(seconds)
+
+    @override
+    def teardown(self) -> None:
+        try:
+            if self.job:
+                self.run(self._come_to_the_end())
+        finally:
+            super().teardown()
+
+    async def _come_to_the_end(self) -> None:
+        try:
+            if self.is_calm:
+                await self.recover()
+                await asyncio.sleep(CALM)
+            codes = await self.end(self)
+            if not self.is_calm and self.end is not lost:
+                await asyncio.sleep(20)
+                await self.recover()
+            await asyncio.wait({self.dlf}, timeout=BOUND)
+            assert self.dlf.done(), f"dlf did not end; it said {self.stage.said}"
+            played = Played(self.stage)
+            assert played.code in codes, played.said
+            self.check_lines(played)
+            if self.end is lost:
+                assert self.job in played.jobs
+            elif self.is_calm:  # a server that fails cannot be asked to delete anything
+                self.check_left(played, is_stopped=self.end in {signalled, hopeless, expired})
+        finally:
+            await self.close()
 
 
-async def replaced(model: Model) -> int:
-    model.stage.api.store.remove(model.stage.jobs, JOB)
-    model.stage.earlier(JOB, task="8")
-    return ExitCode.SUCCEEDED if model.all_succeeded else ExitCode.DELETED
+# The ends, and the exit codes that are right then.
 
 
-async def signalled(model: Model) -> int:
-    model.stage.signal()
-    return ExitCode.SIGTERM
+async def succeeded(world: Histories) -> set[int]:
+    world.set_state(world.kind.succeeded)
+    return {ExitCode.SUCCEEDED}
 
 
-FINALS = [succeeded, failed, deleted, replaced, signalled]
+async def failed(world: Histories) -> set[int]:
+    world.set_state(world.kind.failed)
+    return {ExitCode.FAILED}
 
 
-@pytest.mark.timeout(600)
-@settings(max_examples=30)
-@given(
-    steps=st.lists(st.tuples(st.sampled_from(STEPS), st.integers(0, 2)), max_size=14),
-    final=st.sampled_from(FINALS),
-)
-def test_every_history_that_ends_ends_dlf_with_its_result(
-    steps: list[tuple[Step, int]], final: Callable[[Model], Awaitable[int]]
-) -> None:
-    """No order of events makes it hang, crash or come to another result than the job's."""
-    expected: int = ExitCode.BUG
+async def deleted(world: Histories) -> set[int]:
+    world.stage.api.store.remove(world.stage.jobs, world.job)
+    if len(world.phases) < PODS or set(world.phases.values()) != {"Succeeded"}:
+        return {ExitCode.DELETED}
+    is_known = world.is_calm and not world.is_stalled
+    return {ExitCode.SUCCEEDED} if is_known else {ExitCode.SUCCEEDED, ExitCode.DELETED}
 
-    async def history(stage: Stage) -> None:
-        nonlocal expected
-        model = Model(stage)
-        await stage.job()
-        for step, number in steps:
-            await step(model, number)
-        expected = await final(model)
 
-    played = play(history, sweep=10)
+async def replaced(world: Histories) -> set[int]:
+    codes = await deleted(world)
+    world.stage.earlier(world.job, task="9")
+    return codes
 
-    assert expected == played.code
-    if expected == ExitCode.SIGTERM and break_ not in {step for step, _ in steps}:
-        assert played.jobs == []  # while the server is broken, nothing can be deleted
+
+async def signalled(world: Histories) -> set[int]:
+    world.stage.signal()
+    return {ExitCode.SIGTERM}
+
+
+async def hopeless(world: Histories) -> set[int]:
+    if len(world.there()) == PODS:
+        world.remove_pod(world.there()[0])
+    world.stage.waits(world.create_pod(), "InvalidImageName", "no such image")
+    return {ExitCode.FAILED}
+
+
+async def expired(world: Histories) -> set[int]:
+    await asyncio.sleep(LIMIT - world.stage.now())
+    return {ExitCode.TIMEOUT}
+
+
+async def lost(world: Histories) -> set[int]:
+    await world.stage.api.server.stop()
+    await asyncio.sleep(OUTAGE + CALM)
+    return {ExitCode.CLUSTER_LOST}
+
+
+End = Callable[[Histories], Awaitable[set[int]]]
+ENDS: list[End] = [succeeded, failed, deleted, replaced, signalled, hopeless, expired, lost]
+
+
+@pytest.mark.timeout(3600)
+def test_every_history_that_ends_ends_dlf_with_its_result() -> None:
+    """No order of events makes it hang, crash, lose a line or come to another result."""
+    examples = settings().max_examples // 2  # each is a run of dlf
+    run_state_machine_as_test(
+        Histories, settings=settings(max_examples=examples, stateful_step_count=25)
+    )

@@ -302,6 +302,45 @@ async def test_a_restart_between_two_streams_is_no_gap(api: FakeApi, client: Kub
 
 
 @scenario
+async def test_a_restart_that_the_watch_does_not_tell_mixes_no_logs(
+    api: FakeApi, client: KubeClient
+) -> None:
+    """The watch is out of order for longer than a gap waits for it: the pod itself is asked."""
+    rig = Rig(api, client)
+    rig.start("p-0")
+    rig.log("p-0").write("first 0", at="2026-01-02T03:04:05.000000001Z")
+    await settle()
+    rig.restart("p-0", show=False).write("second 0", at="2026-01-02T03:04:06.000000001Z")
+    await asyncio.sleep(60)
+    assert ["first 0"] == rig.output.of("p-0")
+    rig.show("p-0")
+    rig.end("p-0")
+    assert await rig.mux.drain(60)
+    assert ["first 0", "second 0"] == sorted(rig.output.of("p-0"))
+    assert [] == [notice for notice in rig.notices if "missing" in notice]
+    await rig.mux.aclose()
+
+
+@scenario
+async def test_a_gap_is_printed_where_pods_may_not_be_read(
+    api: FakeApi, client: KubeClient
+) -> None:
+    """Then the watch has five seconds to tell, and no more."""
+    api.denied = {("get", "pods")}
+    rig = Rig(api, client)
+    rig.start("p-0")
+    log = rig.log("p-0")
+    log.write("a", at="2026-01-02T03:04:05.000000001Z")
+    await settle()
+    log.write("b", at="2026-01-02T03:04:06.000000001Z")
+    del log.rows[0]
+    await api.server.drop()
+    await asyncio.sleep(10)
+    assert ["a", "b"] == rig.output.of("p-0")
+    await rig.mux.aclose()
+
+
+@scenario
 async def test_a_pod_that_failed_before_it_was_seen_running_is_printed(
     api: FakeApi, client: KubeClient
 ) -> None:

@@ -1,0 +1,220 @@
+"""A cluster in which anything happens, and what is known of it: the base of random histories."""
+
+import asyncio
+from collections import defaultdict
+from collections.abc import Coroutine
+from contextlib import AsyncExitStack
+from typing import Any, NamedTuple
+
+from hypothesis.stateful import RuleBasedStateMachine
+from job.play import Played, staged
+from job.stage import Stage
+from job.test_stops import ELSEWHERE, disrupted, launcher
+from typing_extensions import override
+from virtual_loop import VirtualLoop
+
+SIBLING = "another-task"
+PODS = 3
+
+
+class Kind(NamedTuple):
+    """How the jobs of a framework are told: states are conditions, or one phase."""
+
+    pods: tuple[tuple[str, int], ...]
+    container: str
+    states: tuple[tuple[str, ...], ...]
+    succeeded: tuple[str, ...]
+    failed: tuple[str, ...]
+
+
+KINDS = {
+    "pytorch": Kind(
+        (("master", 0), ("worker", 0), ("worker", 1)),
+        "pytorch",
+        (("Created",), ("Created", "Running"), ("Created", "Restarting"), ("Strange",)),
+        ("Created", "-Running", "Succeeded"),
+        ("Created", "Succeeded", "Failed"),
+    ),
+    "mindspore": Kind(
+        (("worker", 0), ("worker", 1), ("worker", 2)),
+        "volcanojob",
+        (("Pending",), ("Running",), ("Restarting",), ("Strange",)),
+        ("Completed",),
+        ("Failed",),
+    ),
+}
+
+
+class World(RuleBasedStateMachine):
+    """A job, its pods and their logs, a job of another task, dlf's own pod, the API server.
+
+    Attributes:
+        stage: where it happens; None before the beginning.
+        job: name of the job.
+        phases: the last one of each pod that there was.
+        gone: names of the pods that are not there any more.
+        unreachable: logs of pods that are gone.
+        written: of each log its pod and how many lines were written; each line says of which log.
+        is_away: the API server is.
+        is_stalled: some request may never be answered.
+        is_disrupted: the cluster takes dlf's own pod away.
+    """
+
+    stage: Stage
+    kind: Kind
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._runner = asyncio.Runner(loop_factory=VirtualLoop)
+        self._loop = self._runner.get_loop()
+        self._staging = AsyncExitStack()
+        self._current: dict[str, int] = {}  # log of each pod
+        self._restarts: dict[str, int] = {}
+        self.job = ""
+        self.phases: dict[str, str] = {}
+        self.gone: set[str] = set()
+        self.unreachable: set[int] = set()
+        self.written: list[tuple[str, int]] = []
+        self.is_away = self.is_stalled = self.is_disrupted = False
+
+    def run(self, happening: Coroutine[Any, Any, None]) -> None:
+        """Let time go on until this has happened."""
+        self._loop.run_until_complete(happening)
+
+    async def open(self, framework: str, fault: dict[str, Any] | None, *flags: str) -> None:
+        """Start dlf, and wait until it follows its job; the first create meets this fault."""
+        self.kind = KINDS[framework]
+
+        def before(stage: Stage) -> None:
+            launcher(stage)
+            stage.earlier(SIBLING, task="8")
+            if fault:
+                stage.api.fail(verb="create", **fault)
+
+        staging = staged(
+            *("--num_worker", str(PODS), *flags),
+            framework=framework,
+            env=ELSEWHERE,
+            before=before,
+            sweep=5,
+        )
+        self.stage = await self._staging.enter_async_context(staging)
+        await self.stage.heard("submitted")
+        [self.job] = {job["metadata"]["name"] for job in self._jobs()} - {SIBLING}
+
+    async def close(self) -> None:
+        """Nothing happens any more."""
+        self.dlf.cancel()
+        await asyncio.wait({self.dlf})
+        await self._staging.aclose()
+
+    @override
+    def teardown(self) -> None:
+        self._runner.close()
+
+    @property
+    def dlf(self) -> asyncio.Task[Any]:
+        assert self.stage.task
+        return self.stage.task
+
+    def there(self, *phases: str) -> list[str]:
+        """The pods that are there in one of these phases, or in any."""
+        here = (pod for pod in self.phases if pod not in self.gone)
+        return [pod for pod in here if not phases or self.phases[pod] in phases]
+
+    def create_pod(self) -> str:
+        """Create the first pod that is not there, as pending."""
+        names = {f"{self.job}-{role}-{index}": (role, index) for role, index in self.kind.pods}
+        pod = next(name for name in names if name not in self.there())
+        self.stage.pod(self.job, *names[pod], self.kind.container)
+        self.phases[pod] = "Pending"
+        self.gone.discard(pod)
+        self._restarts[pod] = 0
+        return pod
+
+    def run_pod(self, pod: str) -> None:
+        self.stage.runs(pod)
+        self.phases[pod] = "Running"
+        self._begin_log(pod)
+
+    def restart_pod(self, pod: str) -> None:
+        self._restarts[pod] += 1
+        self.stage.restarts(pod, self._restarts[pod], code=1)
+        self._begin_log(pod)
+
+    def end_pod(self, pod: str, code: int) -> None:
+        self.stage.ends(pod, code)
+        self.phases[pod] = "Failed" if code else "Succeeded"
+
+    def remove_pod(self, pod: str) -> None:
+        self.stage.api.store.remove(self.stage.pods, pod)
+        self.gone.add(pod)
+        self.unreachable |= {log for log, (name, _) in enumerate(self.written) if name == pod}
+
+    def print_lines(self, pod: str, count: int) -> None:
+        log = self._current[pod]
+        _, before = self.written[log]
+        self.stage.prints(pod, *(f"{log} {number}" for number in range(before, before + count)))
+        self.written[log] = pod, before + count
+
+    def set_state(self, state: tuple[str, ...]) -> None:
+        if self.kind is KINDS["pytorch"]:
+            self.stage.condition(self.job, *state)
+        else:
+            self.stage.phase(self.job, *state)
+
+    def disrupt(self) -> None:
+        disrupted(self.stage)
+        self.is_disrupted = True
+
+    async def recover(self) -> None:
+        """Nothing is wrong with the API server any more."""
+        api = self.stage.api
+        api.faults.clear()
+        api.tokens = set()
+        if self.is_away:
+            await api.server.start()
+            self.is_away = False
+
+    def _begin_log(self, pod: str) -> None:
+        self._current[pod] = len(self.written)
+        self.written.append((pod, 0))
+        self.print_lines(pod, 1)
+
+    def _jobs(self) -> list[dict[str, Any]]:
+        return self.stage.api.store.list(self.stage.jobs)
+
+    def check_lines(self, played: Played) -> None:
+        """Each line was printed once and in order; a log that is not whole is named."""
+        printed = defaultdict[tuple[str, str], list[int]](list)
+        for line in played.out:
+            name, serial, number = line.split()
+            printed[name, serial].append(int(number))
+        for log, (pod, count) in enumerate(self.written):
+            numbers = printed.pop((pod, str(log)), [])
+            assert numbers == sorted(set(numbers)), played.out
+            is_whole = numbers == list(range(count))
+            # A stream that never speaks is not told from a container that does not; and a pod that
+            # came and went while nobody could look was never seen.
+            is_hidden = self.is_stalled and pod in self.there("Running")
+            is_unseen = log in self.unreachable and not numbers
+            if played.outcome and not (is_whole or is_hidden or is_unseen):
+                named = (line for line in played.said if f"{pod}/" in line)
+                assert any("begins anew" not in line for line in named), (pod, played.said)
+        assert not printed
+
+    def check_left(self, played: Played, *, is_stopped: bool) -> None:
+        """Nothing is left in the cluster that should not be; `is_stopped`: dlf ended the job."""
+        store = self.stage.api.store
+        assert store.get(self.stage.jobs, SIBLING)["metadata"]["labels"]["task-id"] == "8"
+        job = store.find(self.stage.jobs, self.job)
+        if is_stopped and self.is_disrupted:  # the next try attaches to it
+            assert job
+            assert not job["metadata"].get("ownerReferences")
+        elif is_stopped:
+            assert (played.jobs, played.pods) == ([SIBLING], ["launcher"])
+        elif job and self.kind is KINDS["pytorch"]:
+            # Nothing runs on, unless somebody is about to stop it. Volcano does so by itself.
+            running = {pod for pod in self.there("Pending", "Running") if pod in played.pods}
+            metas = (store.get(self.stage.pods, pod)["metadata"] for pod in running)
+            assert all("deletionTimestamp" in meta for meta in metas)
