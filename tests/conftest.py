@@ -1,9 +1,11 @@
 """What every test has: an environment without the platform in it, and the options of the suite."""
 
 import os
+import sys
 from pathlib import Path
 
 import pytest
+from executable import Executable
 from hypothesis import HealthCheck, settings
 
 settings.register_profile(
@@ -14,8 +16,29 @@ settings.load_profile("fast")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--binary", type=Path, help="the built executable to test")
+    parser.addoption(
+        "--binary", type=Path, help="the built executable to test instead of the module"
+    )
     parser.addoption("--update-golden", action="store_true", help="rewrite the golden files")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "commandline: runs dlf as words; --binary gives other ones")
+
+
+@pytest.hookimpl(tryfirst=True)  # before -m selects by it
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark what can test the executable as well: every test that takes `dlf_command`."""
+    for item in items:
+        if "dlf_command" in getattr(item, "fixturenames", ()):
+            item.add_marker("commandline")
+
+
+@pytest.fixture(scope="session")
+def dlf_command(request: pytest.FixtureRequest) -> list[str]:
+    """The words that run dlf as a process: this interpreter's module, or the executable."""
+    binary = request.config.getoption("--binary")
+    return Executable(binary).command if binary else [sys.executable, "-m", "dlf"]
 
 
 @pytest.fixture(autouse=True)

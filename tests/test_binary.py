@@ -1,22 +1,21 @@
 """The executable alone: in an empty root, in old and foreign ones, without anything to write to.
 
-`--binary` names it; dist/dlf-linux-amd64 otherwise. One for another CPU runs under qemu's user mode
-emulation (Debian's qemu-user-static). The tests change root, so they run as root.
+`--binary` names it. One for another CPU runs under qemu's user mode emulation. The tests change
+root, so they run as root.
 """
 
 import asyncio
 import json
 import os
-import platform
 import re
-import shutil
 import subprocess
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 from debian import unpack
+from executable import CHROOT, NOBODY, Executable
+from fake_api import FakeApi
 from fake_api.thread import ApiThread
 from job.play import ENV
 from job.stage import NAMESPACE, Stage
@@ -27,63 +26,15 @@ from dlf.frameworks import BY_NAME
 
 pytestmark = pytest.mark.binary
 
-DIST = Path(__file__).parent.parent / "dist"
-MACHINES = {"Advanced Micro Devices X86-64": "x86_64", "AArch64": "aarch64"}
 LARGEST = {"x86_64": 17_000_000, "aarch64": 16_000_000}
-NOBODY = "65532:65532"
-CHROOT = "/usr/sbin/chroot"  # in full: the program's environment has no PATH
 RENDER = ["pytorch", "--image=python:3", "--command=python train.py", "--num_worker=2"]
 
 
-@dataclass(frozen=True)
-class Program:
-    """The executable under test, and what runs it when it is for another CPU."""
-
-    path: Path
-    machine: str
-
-    @property
-    def emulator(self) -> Path | None:
-        if self.machine == platform.machine():
-            return None
-        found = shutil.which(f"qemu-{self.machine}-static")
-        assert found, "to test this executable here, install qemu-user-static"
-        return Path(found)
-
-    def install(self, root: Path) -> list[str]:
-        """Copy it into a root; the words that run it there, before its arguments."""
-        (root / "usr/bin").mkdir(parents=True, exist_ok=True)
-        shutil.copy(self.path, root / "usr/bin/dlf")
-        if self.emulator is None:
-            return ["/usr/bin/dlf"]
-        shutil.copy(self.emulator, root / "usr/bin/qemu")
-        return ["/usr/bin/qemu", "/usr/bin/dlf"]
-
-    def start(
-        self, root: Path, *arguments: str, user: str = NOBODY, **env: str
-    ) -> subprocess.Popen[str]:
-        """Start it in a root that it cannot write to."""
-        return subprocess.Popen(
-            [CHROOT, f"--userspec={user}", root, *self.install(root), *arguments],
-            env=env,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-
-    def run(self, root: Path, *arguments: str, **env: str) -> tuple[int, str, str]:
-        """Run it in a root; exit code, standard output, standard error."""
-        process = self.start(root, *arguments, **env)
-        out, err = process.communicate(timeout=60)
-        return process.returncode, out, err
-
-
 @pytest.fixture(scope="module")
-def program(request: pytest.FixtureRequest) -> Program:
-    path = request.config.getoption("--binary") or DIST / "dlf-linux-amd64"
-    assert path.exists(), f"{path} is not there: run build/binary.py"
-    return Program(path, MACHINES[readelf("--file-header", path)["Machine"]])
+def program(request: pytest.FixtureRequest) -> Executable:
+    path = request.config.getoption("--binary")
+    assert path, "build/binary.py makes the executable; name it with --binary"
+    return Executable(path)
 
 
 @pytest.fixture
@@ -101,7 +52,7 @@ def readelf(what: str, path: Path) -> dict[str, str]:
     return dict(re.findall(r"^ *([^:\n]+): +(.*)$", text, re.MULTILINE))
 
 
-def test_executable_is_static(program: Program) -> None:
+def test_executable_is_static(program: Executable) -> None:
     """No interpreter, no dynamic section: no other file takes part in running it."""
     headers = subprocess.run(
         ["readelf", "--wide", "--program-headers", "--dynamic", program.path],
@@ -115,12 +66,12 @@ def test_executable_is_static(program: Program) -> None:
     assert readelf("--file-header", program.path)["Type"] == "EXEC (Executable file)"
 
 
-def test_executable_is_small(program: Program) -> None:
+def test_executable_is_small(program: Executable) -> None:
     """It stays within the size that the design allows."""
     assert program.path.stat().st_size <= LARGEST[program.machine]
 
 
-def test_executable_names_no_path_of_the_build(program: Program) -> None:
+def test_executable_names_no_path_of_the_build(program: Executable) -> None:
     """Neither the checkout, nor the cache, nor a home directory is written in it."""
     content = program.path.read_bytes()
     found = [
@@ -129,7 +80,7 @@ def test_executable_names_no_path_of_the_build(program: Program) -> None:
     assert found == []
 
 
-def test_version_runs_in_an_empty_root(program: Program, empty: Path) -> None:
+def test_version_runs_in_an_empty_root(program: Executable, empty: Path) -> None:
     """There is no /proc, /etc, /dev or /tmp, and no right to make one."""
     code, out, err = program.run(empty, "version")
     assert (code, err) == (0, "")
@@ -137,7 +88,7 @@ def test_version_runs_in_an_empty_root(program: Program, empty: Path) -> None:
     assert out.startswith(f"dlf {__version__} (linux-{architecture}")
 
 
-def test_version_names_the_parts(program: Program, empty: Path) -> None:
+def test_version_names_the_parts(program: Executable, empty: Path) -> None:
     """`version --output json` tells what is inside, TLS and all."""
     code, out, _ = program.run(empty, "version", "--output=json")
     parts = json.loads(out)
@@ -147,7 +98,7 @@ def test_version_names_the_parts(program: Program, empty: Path) -> None:
     assert parts.keys() >= {"dlf", "revision", "target", "msgspec", "httpx"}
 
 
-def test_help_runs_in_an_empty_root(program: Program, empty: Path) -> None:
+def test_help_runs_in_an_empty_root(program: Executable, empty: Path) -> None:
     """Help of the whole and of a framework need nothing but the executable."""
     for arguments in (["--help"], ["pytorch", "--help"]):
         code, out, err = program.run(empty, *arguments)
@@ -155,7 +106,7 @@ def test_help_runs_in_an_empty_root(program: Program, empty: Path) -> None:
         assert "pytorch" in out
 
 
-def test_usage_error_exits_2(program: Program, empty: Path) -> None:
+def test_usage_error_exits_2(program: Executable, empty: Path) -> None:
     """A wrong flag is told in a line, without a traceback."""
     code, out, err = program.run(empty, "pytorch", "--no-such-flag")
     assert (code, out) == (2, "")
@@ -165,7 +116,7 @@ def test_usage_error_exits_2(program: Program, empty: Path) -> None:
 
 @pytest.mark.parametrize("output", ["json", "yaml"])
 def test_dry_run_prints_the_resource_in_an_empty_root(
-    program: Program, empty: Path, output: str
+    program: Executable, empty: Path, output: str
 ) -> None:
     """A resource is rendered without any file of an image, whatever its format."""
     code, out, err = program.run(empty, *RENDER, "--dry-run", f"--output={output}", **ENV)
@@ -175,7 +126,7 @@ def test_dry_run_prints_the_resource_in_an_empty_root(
 
 @pytest.mark.parametrize("name", ["python3", "python"])
 def test_old_command_lines_work_under_the_name_python(
-    program: Program, empty: Path, name: str
+    program: Executable, empty: Path, name: str
 ) -> None:
     """`python3 launcher-pytorch.py ...` is `dlf pytorch ...` through the image's links."""
     *emulator, _ = program.install(empty)
@@ -204,7 +155,7 @@ WRITES = re.compile(
     [["version"], ["--help"], [*RENDER, "--dry-run"]],
     ids=["version", "help", "dry-run"],
 )
-def test_no_file_is_written(program: Program, tmp_path: Path, arguments: list[str]) -> None:
+def test_no_file_is_written(program: Executable, tmp_path: Path, arguments: list[str]) -> None:
     """No run unpacks, caches or leaves anything: no system call that makes a file succeeds."""
     calls = tmp_path / "calls"
     if program.emulator:
@@ -235,7 +186,9 @@ def foreign(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
     return root
 
 
-def test_dry_run_is_the_same_in_every_image(program: Program, foreign: Path, empty: Path) -> None:
+def test_dry_run_is_the_same_in_every_image(
+    program: Executable, foreign: Path, empty: Path
+) -> None:
     """What an image holds, and how old it is, changes nothing."""
     arguments = [*RENDER, "--dry-run", "--output=json"]
     code, expected, err = program.run(empty, *arguments, **ENV)
@@ -257,6 +210,11 @@ def server(tmp_path: Path) -> Iterator[ApiThread]:
         yield server
 
 
+def pytorch(api: FakeApi) -> Stage:
+    """Where a PyTorchJob is played; what the executable says and prints is not known to it."""
+    return Stage(api, BY_NAME["pytorch"].kinds[0], digest="", printed=Path(os.devnull))
+
+
 async def succeed(stage: Stage) -> None:
     """The operator's and the kubelet's part of a job of one pod that succeeds."""
     job = await stage.job()
@@ -268,12 +226,11 @@ async def succeed(stage: Stage) -> None:
 
 
 def follow(
-    program: Program, root: Path, server: ApiThread, kubeconfig: str
+    program: Executable, root: Path, server: ApiThread, kubeconfig: str
 ) -> tuple[int, list[str], str]:
     """Run a whole job from a root; exit code, lines of standard output, standard error."""
     (root / "kubeconfig").write_text(kubeconfig)
-    kind = BY_NAME["pytorch"].kinds[0]
-    history = server.call(lambda api: asyncio.ensure_future(succeed(Stage(api, kind, digest=""))))
+    history = server.call(lambda api: asyncio.ensure_future(succeed(pytorch(api))))
     arguments = ["pytorch", "--image=python:3", "--command=python train.py", "--num_worker=1"]
     code, out, err = program.run(root, *arguments, "--kubeconfig=/kubeconfig", **ENV)
     server.call(lambda _: history.cancel())
@@ -281,7 +238,7 @@ def follow(
 
 
 def test_whole_job_over_tls_in_every_image(
-    program: Program, foreign: Path, server: ApiThread
+    program: Executable, foreign: Path, server: ApiThread
 ) -> None:
     """Submit, follow and decide: every line once, over TLS with a private authority."""
     code, lines, err = follow(program, foreign, server, server.kubeconfig.read_text())
@@ -290,7 +247,7 @@ def test_whole_job_over_tls_in_every_image(
 
 
 def test_server_name_is_found_as_kubernetes_writes_it(
-    program: Program, empty: Path, server: ApiThread
+    program: Executable, empty: Path, server: ApiThread
 ) -> None:
     """A short name is completed by the search list of the resolv.conf of a pod."""
     with NameServer("127.0.0.53", {"kubernetes.default.svc.cluster.local": "127.0.0.1"}):
@@ -309,7 +266,7 @@ def test_server_name_is_found_as_kubernetes_writes_it(
 
 
 def test_unknown_authority_is_told_in_words(
-    program: Program, empty: Path, server: ApiThread
+    program: Executable, empty: Path, server: ApiThread
 ) -> None:
     """A certificate that nobody vouches for is refused, and the reason can be read."""
     config = json.loads(server.kubeconfig.read_text())
@@ -322,7 +279,7 @@ def test_unknown_authority_is_told_in_words(
     assert "Traceback" not in err
 
 
-def test_install_copies_the_executable(program: Program, empty: Path) -> None:
+def test_install_copies_the_executable(program: Executable, empty: Path) -> None:
     """An init container installs it into a shared volume, ready to run and whole."""
     volume = empty / "volume"
     volume.mkdir()

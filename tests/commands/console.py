@@ -1,8 +1,10 @@
 """Commands as in a terminal: against the API server in a thread, with what they print kept."""
 
 import asyncio
+import subprocess
 from collections.abc import Coroutine, Iterator
 from contextlib import contextmanager
+from io import FileIO
 from pathlib import Path
 from typing import Any
 
@@ -17,46 +19,59 @@ NAMESPACE = "ml"
 
 
 class Console:
-    """Runs commands.
+    """Runs commands, in this process or in one of their own.
 
     Attributes:
         api: the server's thread.
-        out: what the last command printed on stdout, log lines excepted.
-        said: the lines of its stderr.
-        logs: the file that log lines go to.
+        out: what the last command printed on stdout.
+        said: the lines of its stderr, without the name of dlf before them.
+        stdout: the file that stdout is, to be read while a command runs.
         env: environment of the commands.
     """
 
-    def __init__(self, api: ApiThread, folder: Path) -> None:
+    def __init__(self, api: ApiThread, folder: Path, executable: list[str] | None) -> None:
         self.api = api
         self.out = ""
         self.said: list[str] = []
-        self.logs = folder / "logs"
-        self.logs.touch()
+        self.stdout = folder / "stdout"
+        self.stdout.touch()
         self.env = {"KUBECONFIG": str(api.kubeconfig)}
+        self._executable = executable
 
     def run(self, *words: str) -> ExitCode:
         """Run `dlf WORDS` and return its exit code, errors included."""
-        printed: list[str] = []
         self.said = []
-        with self.logs.open("wb") as stdout:
-            edge = Edge(
-                env=self.env,
-                out=printed.append,
-                say=self.said.append,
-                stdout=stdout.fileno(),
-                terminal=False,
-                width=80,
-                drive=_drive,
-                token=lambda digits: "ab12ab12ab12ab12"[:digits],
-            )
-            try:
-                return main(["dlf", *words], edge)
-            except DlfError as error:
-                self.said.append(error.message + (f"; {error.hint}" if error.hint else ""))
-                return error.exit_code
-            finally:
-                self.out = "".join(printed)
+        with self.stdout.open("wb", buffering=0) as stdout:
+            if self._executable:
+                code = self._as_process([*self._executable, *words], stdout)
+            else:
+                code = self._here(["dlf", *words], stdout)
+        self.out = self.stdout.read_text()
+        return code
+
+    def _as_process(self, words: list[str], stdout: FileIO) -> ExitCode:
+        done = subprocess.run(
+            words, env=self.env, stdout=stdout, stderr=subprocess.PIPE, text=True, timeout=60
+        )
+        self.said = [line.removeprefix("dlf: ") for line in done.stderr.splitlines()]
+        return ExitCode(done.returncode)
+
+    def _here(self, words: list[str], stdout: FileIO) -> ExitCode:
+        edge = Edge(
+            env=self.env,
+            out=lambda text: stdout.write(text.encode()),
+            say=self.said.append,
+            stdout=stdout.fileno(),
+            terminal=False,
+            width=80,
+            drive=_drive,
+            token=lambda digits: "ab12ab12ab12ab12"[:digits],
+        )
+        try:
+            return main(words, edge)
+        except DlfError as error:
+            self.said.append(error.message + (f"; {error.hint}" if error.hint else ""))
+            return error.exit_code
 
     def create(self, plural: str, name: str, namespace: str = NAMESPACE, **fields: Any) -> None:
         """Create an object; `labels`, `annotations` and `owner` go into its metadata."""
@@ -122,10 +137,10 @@ class Console:
 
 
 @contextmanager
-def console(folder: Path) -> Iterator[Console]:
-    """A console at a fresh cluster."""
+def console(folder: Path, executable: list[str] | None = None) -> Iterator[Console]:
+    """A console at a fresh cluster, for dlf in this process or for the words of an executable."""
     with ApiThread(folder, namespace=NAMESPACE) as api:
-        yield Console(api, folder)
+        yield Console(api, folder, executable)
 
 
 def _drive(work: Coroutine[Any, Any, Any]) -> Any:

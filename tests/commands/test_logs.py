@@ -15,7 +15,7 @@ def test_logs_of_a_job_that_has_ended_are_printed(cluster: Console) -> None:
     cluster.pod("job", "one", "two", code=1)
 
     assert cluster.run("logs", "job") == ExitCode.SUCCEEDED
-    assert cluster.logs.read_text() == "job-master-0 one\njob-master-0 two\n"
+    assert cluster.stdout.read_text() == "job-master-0 one\njob-master-0 two\n"
 
 
 def test_logs_are_followed_until_the_job_ends(cluster: Console) -> None:
@@ -36,7 +36,7 @@ def test_logs_are_followed_until_the_job_ends(cluster: Console) -> None:
         api.store.patch(jobs, "job", {"status": {"conditions": [condition]}})
 
     def act() -> None:
-        while "one" not in cluster.logs.read_text():
+        while "one" not in cluster.stdout.read_text():
             time.sleep(0.01)
         cluster.api.call(end)
 
@@ -46,7 +46,7 @@ def test_logs_are_followed_until_the_job_ends(cluster: Console) -> None:
     acting.join()
 
     assert code == ExitCode.SUCCEEDED
-    assert cluster.logs.read_text() == "job-master-0 one\njob-master-0 two\n"
+    assert cluster.stdout.read_text() == "job-master-0 one\njob-master-0 two\n"
 
 
 def test_logs_are_dumped_without_waiting(cluster: Console) -> None:
@@ -55,7 +55,7 @@ def test_logs_are_dumped_without_waiting(cluster: Console) -> None:
     cluster.pod("job", "one")
 
     assert cluster.run("logs", "job", "--no_follow", "--log_format", "json") == ExitCode.SUCCEEDED
-    assert '"message":"one"' in cluster.logs.read_text().replace(": ", ":")
+    assert '"message":"one"' in cluster.stdout.read_text().replace(": ", ":")
 
 
 def test_logs_of_pods_whose_job_is_gone_are_printed(cluster: Console) -> None:
@@ -63,4 +63,4 @@ def test_logs_of_pods_whose_job_is_gone_are_printed(cluster: Console) -> None:
     cluster.pod("job", "one", code=0, owned=False)
 
     assert cluster.run("logs", "job") == ExitCode.SUCCEEDED
-    assert cluster.logs.read_text() == "job-master-0 one\n"
+    assert cluster.stdout.read_text() == "job-master-0 one\n"

@@ -25,21 +25,21 @@ def refuse(api: FakeApi) -> None:
 
 
 def test_refusal_is_in_the_report_and_in_the_termination_message(
-    cluster: Console, tmp_path: Path, message: Path
+    cluster_here: Console, tmp_path: Path, message: Path
 ) -> None:
     """Argo shows the step's message; an error has one as well as a result."""
-    cluster.api.call(refuse)
+    cluster_here.api.call(refuse)
     report = tmp_path / "report.json"
 
     with patch.object(train, "_TERMINATION_LOG", str(message)):
-        code = cluster.run("pytorch", "--image", "i", "--report", str(report))
+        code = cluster_here.run("pytorch", "--image", "i", "--report", str(report))
 
     told = json.loads(report.read_text())
     assert code == ExitCode.REJECTED
     assert (told["result"], told["exit_code"], told["job"]) == ("rejected", 3, "")
     assert told["reason"].startswith("cannot create pytorchjobs.kubeflow.org in namespace ml")
     assert message.read_text() == told["reason"]
-    assert cluster.said[-1] == told["reason"]
+    assert cluster_here.said[-1] == told["reason"]
 
 
 def test_report_that_cannot_be_written_costs_a_line(cluster: Console) -> None:
@@ -52,12 +52,12 @@ def test_report_that_cannot_be_written_costs_a_line(cluster: Console) -> None:
     assert "cannot write /dev/full: No space left on device" in cluster.said
 
 
-def test_missing_termination_log_is_no_matter(cluster: Console, tmp_path: Path) -> None:
+def test_missing_termination_log_is_no_matter(cluster_here: Console, tmp_path: Path) -> None:
     """Outside of a pod there is none, and none is made."""
-    cluster.api.call(refuse)
+    cluster_here.api.call(refuse)
     path = tmp_path / "none"
 
     with patch.object(train, "_TERMINATION_LOG", str(path)):
-        cluster.run("pytorch", "--image", "i")
+        cluster_here.run("pytorch", "--image", "i")
 
     assert not path.exists()

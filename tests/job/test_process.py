@@ -1,9 +1,8 @@
-"""The real process: `python -m dlf` against an API server with TLS, with real signals and pipes."""
+"""The real process against an API server with TLS, with real signals and pipes."""
 
 import os
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -16,7 +15,7 @@ from fake_api.thread import ApiThread
 from dlf.errors import ExitCode
 
 NAMESPACE = "ml"
-ROOT = Path(__file__).parents[2]
+Start = Callable[..., "subprocess.Popen[str]"]
 
 
 @pytest.fixture
@@ -25,13 +24,18 @@ def api(tmp_path: Path) -> Iterator[ApiThread]:
         yield opened
 
 
-def start(api: ApiThread, *flags: str, **more: str) -> subprocess.Popen[str]:
-    """`dlf pytorch --num_worker 1`, whose progress is on stderr."""
-    words = [sys.executable, "-m", "dlf", "pytorch", "--image", "i", "--num_worker", "1", *flags]
-    env = {**os.environ, "KUBECONFIG": str(api.kubeconfig), "PYTHONPATH": str(ROOT), **more}
-    return subprocess.Popen(
-        words, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
+@pytest.fixture
+def start(api: ApiThread, dlf_command: list[str]) -> Start:
+    """Starts `dlf pytorch --num_worker 1`, whose progress is on stderr."""
+
+    def start(*flags: str, **more: str) -> subprocess.Popen[str]:
+        words = [*dlf_command, "pytorch", "--image", "i", "--num_worker", "1", *flags]
+        env = {**os.environ, "KUBECONFIG": str(api.kubeconfig), **more}
+        return subprocess.Popen(
+            words, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )
+
+    return start
 
 
 def until(api: ApiThread, found: Callable[[FakeApi], Any]) -> Any:
@@ -89,10 +93,10 @@ def fail_job(api: FakeApi) -> None:
     ("number", "code"), [(signal.SIGTERM, ExitCode.SIGTERM), (signal.SIGINT, ExitCode.SIGINT)]
 )
 def test_signal_deletes_the_job_and_gives_its_code(
-    api: ApiThread, number: signal.Signals, code: ExitCode
+    api: ApiThread, start: Start, number: signal.Signals, code: ExitCode
 ) -> None:
     """143 or 130, and nothing is left."""
-    process = start(api)
+    process = start()
     until(api, jobs)
     api.call(run_pod)
     process.send_signal(number)
@@ -104,10 +108,10 @@ def test_signal_deletes_the_job_and_gives_its_code(
     assert said.count("deleting PyTorchJob") == 1
 
 
-def test_second_signal_ends_at_once(api: ApiThread) -> None:
+def test_second_signal_ends_at_once(api: ApiThread, start: Start) -> None:
     """Without waiting for the deletion."""
     api.call(lambda server: setattr(server.store, "hold_deletions", True))
-    process = start(api)
+    process = start()
     until(api, jobs)
     process.send_signal(signal.SIGTERM)
     until(api, lambda server: [r for r in server.requests if r.method == "DELETE"])
@@ -120,14 +124,14 @@ def test_second_signal_ends_at_once(api: ApiThread) -> None:
     assert len(api.call(jobs)) == 1
 
 
-def test_kill_leaves_a_job_that_the_next_try_attaches_to(api: ApiThread) -> None:
+def test_kill_leaves_a_job_that_the_next_try_attaches_to(api: ApiThread, start: Start) -> None:
     """SIGKILL gives dlf no chance; the retry goes on with the same job."""
     task = {"KFJ_RUN_ID": "r", "KFJ_TASK_ID": "7"}
-    first = start(api, **task)
+    first = start(**task)
     until(api, jobs)
     first.kill()
     first.communicate(timeout=60)
-    second = start(api, **task)
+    second = start(**task)
     assert second.stderr
     first_line = second.stderr.readline()
     api.call(fail_job)
@@ -138,10 +142,12 @@ def test_kill_leaves_a_job_that_the_next_try_attaches_to(api: ApiThread) -> None
     assert len(api.call(jobs)) == 1
 
 
-def test_head_gets_its_line_and_the_job_its_result(api: ApiThread, tmp_path: Path) -> None:
+def test_head_gets_its_line_and_the_job_its_result(
+    api: ApiThread, start: Start, tmp_path: Path
+) -> None:
     """`dlf ... | head -1`: no traceback, and the report is of the job's end."""
     report = tmp_path / "report.json"
-    process = start(api, "--report", str(report))
+    process = start("--report", str(report))
     assert process.stdout
     until(api, jobs)
     pod = api.call(run_pod)
