@@ -208,6 +208,7 @@ async def deleted(world: Histories) -> set[int]:
 async def replaced(world: Histories) -> set[int]:
     codes = await deleted(world)
     world.stage.earlier(world.job, task="9")
+    world.stage.api.store.compact()
     return codes
 
 
