@@ -95,8 +95,10 @@ def _drive(work: Coroutine[Any, Any, Any]) -> Any:
         Interrupted: the work was cancelled by a signal.
     """
     import asyncio
+    import gc
     import signal
 
+    gc.freeze()  # what was imported stays to the end: no collection needs to look through it
     stopped: list[ExitCode] = []
 
     async def guarded() -> Any:

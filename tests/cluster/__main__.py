@@ -16,11 +16,13 @@ from . import operators
 from .cluster import running_cluster
 from .sandbox import wait_until
 from .toolchain import CACHE, PROGRAMS
+from .volcano import VOLCANO
 
-_OPERATORS = {
+_OPERATORS: dict[str, operators.Operator] = {
     "training-operator-1.9": operators.TRAINING_OPERATOR_1_9,
     "training-operator-1.8": operators.TRAINING_OPERATOR_1_8,
     "mpi-operator": operators.MPI_OPERATOR,
+    "volcano": VOLCANO,
 }
 _STATE = CACHE / "cluster"
 """The process id of the cluster that `up` started, and its output."""

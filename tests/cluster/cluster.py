@@ -15,8 +15,9 @@ from . import node
 from .control_plane import start_apiserver, start_controllers, start_etcd
 from .gateway import INSIDE, Gateway
 from .image import worker_image
-from .operators import NAMESPACE, Operator
+from .operators import Operator
 from .pki import Authority, Identity
+from .registration import NAMESPACE, are_served
 from .sandbox import Sandbox, sweep
 from .toolchain import CACHE
 from .workspace import Workspace, create_workspace
@@ -103,10 +104,11 @@ def _start(cluster: Cluster, gateway: Gateway, operator: Operator, admin: Identi
     api.post("/api/v1/namespaces", json={"metadata": {"name": NAMESPACE}}).raise_for_status()
     operator.install(api)
     inner = authority.kubeconfig(sandbox.directory / "operator.kubeconfig", INSIDE, admin)
-    operator.start(sandbox, api, inner)
+    sandbox.wait(lambda: are_served(api), "CRDs")
+    operator.start(sandbox, api, authority, inner)
     sandbox.wait(lambda: node.is_ready(api), "node")
     node.add_capacity(api, _CARDS)
-    sandbox.wait(lambda: gateway.answers(operator.ready), operator.program.name)
+    sandbox.wait(lambda: operator.is_ready(api, gateway.answers), "operator")
 
 
 def _succeeds(api: httpx.Client, path: str) -> bool:

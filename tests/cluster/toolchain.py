@@ -53,6 +53,7 @@ class Program:
 
 _KUBERNETES = "k8s.io/kubernetes/cmd"
 _TRAINING = "github.com/kubeflow/training-operator/cmd/training-operator.v1"
+_VOLCANO = "volcano.sh/volcano/cmd"
 
 STERN = Program("stern", "github.com/stern/stern", "stern")
 KUBECTL = Program("kubernetes", f"{_KUBERNETES}/kubectl", "kubectl")
@@ -68,6 +69,9 @@ TRAINING_OPERATOR_1_8 = Program("training-operator-1.8", _TRAINING, "training-op
 MPI_OPERATOR = Program(
     "mpi-operator", "github.com/kubeflow/mpi-operator/cmd/mpi-operator", "mpi-operator"
 )
+VOLCANO_CONTROLLERS = Program("volcano", f"{_VOLCANO}/controller-manager", "vc-controller-manager")
+VOLCANO_SCHEDULER = Program("volcano", f"{_VOLCANO}/scheduler", "vc-scheduler")
+VOLCANO_WEBHOOKS = Program("volcano", f"{_VOLCANO}/webhook-manager", "vc-webhook-manager")
 
 PROGRAMS = (
     STERN,
@@ -80,6 +84,9 @@ PROGRAMS = (
     TRAINING_OPERATOR_1_9,
     TRAINING_OPERATOR_1_8,
     MPI_OPERATOR,
+    VOLCANO_CONTROLLERS,
+    VOLCANO_SCHEDULER,
+    VOLCANO_WEBHOOKS,
 )
 
 

@@ -1,0 +1,108 @@
+"""`dlf mpi` and `dlf horovod` with the MPI operator: the host's Open MPI and OpenSSH, in pods."""
+
+import subprocess
+from collections.abc import Iterator
+
+import pytest
+
+from dlf.errors import ExitCode
+
+from .cluster import Cluster, running_cluster
+from .image import WORKER_IMAGE, write_image
+from .launch import launched
+from .operators import MPI_OPERATOR
+from .workspace import Workspace
+
+pytestmark = [pytest.mark.cluster, pytest.mark.timeout(240, func_only=True)]
+
+_IMAGE = "dlf.test/ssh:1"
+_VOLUMES = ";".join(
+    f"{folder}(hostpath):{folder}" for folder in ("/usr", "/etc/alternatives", "/etc/openmpi")
+)
+"""Debian's openmpi-bin and openssh-server, without copying them and their libraries."""
+_TEXTS = {
+    "/etc/passwd": "root:x:0:0::/root:/bin/bash\nsshd:x:100:65534::/run/sshd:/bin/false\n",
+    "/etc/group": "root:x:0:\nnogroup:x:65534:\n",
+    "/etc/ssh/sshd_config": "HostKey /etc/ssh/host_key\nStrictModes no\n",
+    "/etc/ssh/ssh_config": "StrictHostKeyChecking no\nUserKnownHostsFile /dev/null\n",
+    "/run/sshd/.exists": "",
+}
+_OTHER = {
+    "metadata": {"name": "other"},
+    "spec": {
+        "terminationGracePeriodSeconds": 1,
+        "containers": [
+            {
+                "name": "other",
+                "image": WORKER_IMAGE,
+                "resources": {"limits": {"nvidia.com/gpu": "4"}},
+            }
+        ],
+    },
+}
+"""A pod that has half of the node's cards until it is deleted."""
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    """A cluster of this file's own, with the image of its pods: all that is outside of /usr."""
+    folder = tmp_path_factory.mktemp("image")
+    key, archive = folder / "host_key", folder / "ssh.tar"
+    subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", key], check=True)
+    links = {f"/{name}": f"usr/{name}" for name in ("bin", "lib", "lib64", "sbin")}
+    write_image(archive, _IMAGE, ["/bin/false"], {"/etc/ssh/host_key": key}, links, _TEXTS)
+    with running_cluster(MPI_OPERATOR) as running:
+        running.import_image(archive)
+        yield running
+
+
+def _ranks(output: str) -> list[str]:
+    lines = (line.partition(" ")[2] for line in output.splitlines())
+    return sorted(line for line in lines if line.startswith("rank "))
+
+
+@pytest.mark.parametrize("framework", ["mpi", "horovod"])
+def test_mpi_operator_runs_the_command_on_every_worker(
+    workspace: Workspace, framework: str
+) -> None:
+    """mpirun reaches the workers by ssh and starts a process for each slot."""
+    flags = ["--work_images", _IMAGE, "--num_worker", "2", "--working_dir", "/tmp"]
+    command = "echo rank $OMPI_COMM_WORLD_RANK on worker ${HOSTNAME##*-}"
+    with launched(
+        workspace, framework, *flags, "--command", command, KFJ_TASK_VOLUME_MOUNT=_VOLUMES
+    ) as dlf:
+        output, errors = dlf.communicate()
+    assert dlf.returncode == ExitCode.SUCCEEDED, output + errors
+    assert _ranks(output) == ["rank 0 on worker 0", "rank 1 on worker 1"]
+
+
+def test_mpi_operator_fails_when_a_rank_fails(workspace: Workspace) -> None:
+    """mpirun ends with the exit code of the rank, and the launcher's is the job's."""
+    flags = ["--work_images", _IMAGE, "--num_worker", "2", "--working_dir", "/tmp"]
+    command = "[ $OMPI_COMM_WORLD_RANK = 1 ] && exit 7; sleep 1000"
+    with launched(
+        workspace, "mpi", *flags, "--command", command, KFJ_TASK_VOLUME_MOUNT=_VOLUMES
+    ) as dlf:
+        output, errors = dlf.communicate()
+    assert dlf.returncode == ExitCode.FAILED, output + errors
+    assert "(launcher): exit code 7" in errors
+
+
+def test_mpi_operator_waits_for_a_worker_that_has_to_wait(
+    cluster: Cluster, workspace: Workspace
+) -> None:
+    """The launcher, which needs no card, starts before a worker for which there is none yet."""
+    others = f"/api/v1/namespaces/{workspace.namespace}/pods"
+    cluster.api.post(others, json=_OTHER).raise_for_status()
+    flags = ["--work_images", _IMAGE, "--num_worker", "2", "--working_dir", "/tmp"]
+    cards = {"KFJ_TASK_RESOURCE_GPU": "4", "GPU_RESOURCE_NAME": "nvidia.com/gpu"}
+    command = "echo rank $OMPI_COMM_WORLD_RANK"
+    with launched(
+        workspace, "mpi", *flags, "--command", command, KFJ_TASK_VOLUME_MOUNT=_VOLUMES, **cards
+    ) as dlf:
+        assert dlf.stderr is not None
+        said = next(line for line in dlf.stderr if "Insufficient nvidia.com/gpu" in line)
+        cluster.api.delete(f"{others}/other").raise_for_status()
+        output, errors = dlf.communicate()
+    assert dlf.returncode == ExitCode.SUCCEEDED, said + output + errors
+    assert _ranks(output) == ["rank 0", "rank 1"]
