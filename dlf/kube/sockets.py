@@ -40,7 +40,7 @@ class SocketStream:
         self._waiter: asyncio.Future[bytes] | None = None
         self._take: Take | None = None
         self._watched = False
-        self._ended = False  # seen behind other bytes; no poller tells of it again
+        self._ended = False  # the end was seen; no poller tells of it again
         self.recent = b""
 
     def receive(self, take: Take | None = None) -> asyncio.Future[bytes]:
@@ -165,6 +165,7 @@ class SocketStream:
             self._unwatch()
             waiter.set_exception(error)
             return
+        self._ended = self._ended or not data
         waiter.set_result(data)
 
     def _receive_more(self, data: bytes) -> bytes:

@@ -12,6 +12,7 @@ import pytest
 from fake_api.certificates import Authority
 
 from dlf.kube.connect import SocketBackend
+from dlf.kube.poller import running_poller
 from dlf.kube.sockets import SocketStream
 
 MEGABYTES = bytes(range(256)) * 20_000
@@ -102,11 +103,34 @@ def test_socket_that_nobody_reads_costs_no_time(tls: bool) -> None:
     async def client(stream: SocketStream) -> None:
         got = await stream.read(65536, timeout=5)
         await asyncio.sleep(0.05)
-        loop = asyncio.get_running_loop()
-        assert not loop.remove_reader(stream.get_extra_info("socket").fileno())
+        assert not running_poller()._callbacks
         assert MEGABYTES == got + await read_all(stream)
 
     talk(send_all, client, tls=tls)
+
+
+@pytest.mark.parametrize("tls", [False, True])
+@pytest.mark.parametrize("size", [100, 5_000, 50_000])
+def test_socket_tells_the_end_that_came_with_the_last_bytes(tls: bool, size: int) -> None:
+    """Also to a reader whose bytes were all taken in the callback, and to one that comes late."""
+    text = MEGABYTES[:size]
+
+    async def send(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(text)
+
+    async def client(stream: SocketStream) -> None:
+        await asyncio.sleep(0.05)
+        taken: list[bytes] = []
+
+        def take(data: bytes) -> bool:
+            taken.append(data)
+            return True
+
+        assert b"" == await asyncio.wait_for(stream.receive(take), 5)
+        assert text == b"".join(taken)
+        assert b"" == await stream.read(65536, timeout=5)
+
+    talk(send, client, tls=tls)
 
 
 def test_socket_remembers_what_came_with_the_head() -> None:
