@@ -152,5 +152,5 @@ def _command(kind: Kind, job: Job, action: str) -> Command:
             owner_references=[owner],
         ),
         action=action,
-        target_object=target,
+        target=target,
     )

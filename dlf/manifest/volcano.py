@@ -45,4 +45,4 @@ class Command(Written):
     kind: str
     metadata: ObjectMeta
     action: str
-    target_object: dict[str, str | bool]
+    target: dict[str, str | bool]

@@ -166,9 +166,24 @@ def test_end_of_the_first_worker_is_the_end_of_a_deepspeed_job() -> None:
     played = play(history, framework="deepspeed")
 
     assert played.code == ExitCode.SUCCEEDED
-    assert commands(played) == ["CompleteJob"]
+    (job,) = played.api.store.list(Collection("batch.volcano.sh", "jobs", NAMESPACE))
+    (command,) = played.api.store.list(where)
+    reference = {
+        "apiVersion": "batch.volcano.sh/v1alpha1",
+        "kind": "Job",
+        "name": "deepspeed-demo-ab12",
+        "uid": job["metadata"]["uid"],
+        "controller": True,
+        "blockOwnerDeletion": False,
+    }
+    assert command["metadata"]["ownerReferences"] == [reference]
+    assert {key: command[key] for key in command if key != "metadata"} == {
+        "apiVersion": "bus.volcano.sh/v1alpha1",
+        "kind": "Command",
+        "action": "CompleteJob",
+        "target": reference,
+    }
     assert "deepspeed-demo-ab12-worker-0 saved" in played.out
-    assert len(played.jobs) == 1
 
 
 def test_job_is_deleted_where_volcano_may_not_be_told() -> None:
