@@ -59,9 +59,12 @@ def why_not_admitted(group: PodGroup, queue: Queue | str | None) -> str:
         return f"queue {name} does not exist"
     if isinstance(queue, Queue) and queue.status.state not in {"", "Open"}:
         return f"queue {name} is {queue.status.state}"
-    for each in group.status.conditions or ():
-        if each.type == "Unschedulable" and each.status == "True":
-            return ": ".join(filter(None, (each.reason, each.message)))
-    if group.status.phase in {"", "Pending"}:
-        return f"queue {name} has not admitted the gang of {group.spec.min_member}"
-    return ""
+    said = [
+        text
+        for each in group.status.conditions or ()
+        if each.type == "Unschedulable" and each.status == "True"
+        for text in (each.reason, each.message)
+    ]
+    if group.status.phase in {"", "Pending"}:  # what is said then counts pods that do not exist yet
+        said.insert(0, f"queue {name} has not admitted the gang of {group.spec.min_member}")
+    return ": ".join(filter(None, said))

@@ -272,7 +272,12 @@ def gang(stage: Stage, job: str, phase: str, *, queue: str | None, **status: Any
 @pytest.mark.parametrize(
     ("queue", "told"),
     [
-        pytest.param("Open", "queue default has not admitted the gang of 3", id="not admitted"),
+        pytest.param(
+            "Open",
+            "queue default has not admitted the gang of 3: NotEnoughResources: 3/0 tasks in gang"
+            " unschedulable: pod group is not ready, 3 minAvailable",
+            id="not admitted",
+        ),
         pytest.param("Closed", "queue default is Closed", id="queue closed"),
         pytest.param(None, "queue default does not exist", id="queue absent"),
     ],
@@ -283,7 +288,13 @@ def test_gang_without_pods_is_explained_by_its_podgroup(queue: str | None, told:
     async def history(stage: Stage) -> None:
         job = await stage.job()
         stage.phase(job, "Pending")
-        gang(stage, job, "Pending", queue=queue)
+        condition = {  # as Volcano 1.10 writes it before it has made a pod
+            "type": "Unschedulable",
+            "status": "True",
+            "reason": "NotEnoughResources",
+            "message": "3/0 tasks in gang unschedulable: pod group is not ready, 3 minAvailable",
+        }
+        gang(stage, job, "Pending", queue=queue, conditions=[condition])
         await stage.heard(f"waiting for 3 of 3 pods: 3 not there, {told}")
         stage.phase(job, "Completed")
 
