@@ -24,6 +24,13 @@ KINDS = (MPIJOB, MPIJOB_V2BETA1)
 
 _OWN_STARTER = re.compile(r"\s*(?:\S*/)?(?:mpirun|mpiexec|horovodrun)(?:\s|$)")
 _SSHD = ["/usr/sbin/sshd", "-De"]
+# mpi-operator starts the launcher beside the workers, which may wait for their cards; mpirun would
+# not. Their names resolve when they run. An image without getent does not wait.
+_AWAIT_WORKERS = (
+    "trap exit TERM; while read -r host _; do"
+    ' until getent hosts "$host" >/dev/null; do [ $? = 127 ] && break; sleep 1; done;'
+    " done </etc/mpi/hostfile"
+)
 _SLEEP = ["sleep", "365d"]  # busybox knows no `infinity`
 
 
@@ -46,12 +53,15 @@ def job(task: Settings, kind: Kind, suffix: str, prefix: str) -> Manifest:
     # The launcher of mpi-operator is a batch Job, whose pods end in five random characters.
     name = _kubeflow.name(prefix, task, suffix, roles | {"Launcher-xxxxx": 1})
     ssh = kind == MPIJOB_V2BETA1
+    command = launch(task)
+    if ssh:
+        command = ["bash", "-c", f'{_AWAIT_WORKERS}; exec "$0" "$@"', *command]
     launcher = pod_template(
         task,
         kind,
         name,
         "mpi-launcher",
-        launch(task),
+        command,
         labels={"mpi-role": "Launcher"},
         cards=False,
     )

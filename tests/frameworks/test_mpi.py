@@ -1,5 +1,9 @@
 """MPIJobs: mpirun, its slots, who gets the cards and what is tried again."""
 
+import os
+import subprocess
+from pathlib import Path
+
 import pytest
 from frameworks.cases import RENDERINGS, pod_templates, rendering_id
 from frameworks.pods import manifest
@@ -16,6 +20,7 @@ def test_mpi_launcher_runs_a_rank_on_each_slot(name: str, kind: Kind) -> None:
     rendered = manifest(name, kind, [*argv, "--env", "A=1"])
     templates = {role: template for role, _, template in pod_templates(rendered)}
     launcher = templates["Launcher"]["spec"]["containers"][0]["command"]
+    launcher = launcher[3:] if kind == MPIJOB_V2BETA1 else launcher
     flags = "--allow-run-as-root -bind-to none -map-by slot -x LD_LIBRARY_PATH -x PATH -x A"
     assert [
         *("mpirun", "-np", "32", *flags.split(), "-mca", "pml", "ob1", "-mca", "btl", "^openib"),
@@ -24,6 +29,32 @@ def test_mpi_launcher_runs_a_rank_on_each_slot(name: str, kind: Kind) -> None:
     worker = templates["Worker"]["spec"]["containers"][0]["command"]
     assert (["/usr/sbin/sshd", "-De"] if kind == MPIJOB_V2BETA1 else ["sleep", "365d"]) == worker
     assert 8 == rendered["spec"]["slotsPerWorker"]
+
+
+@pytest.mark.parametrize("missing", [0, 2], ids=["there", "late"])
+@pytest.mark.parametrize("command", ["echo 'a  b' $0", "mpirun 'a  b' $0"])
+def test_mpi_launcher_waits_until_the_workers_names_resolve(
+    tmp_path: Path, command: str, missing: int
+) -> None:
+    """mpi-operator starts it when workers may still wait for their cards; mpirun would fail."""
+    rendered = manifest("mpi", MPIJOB_V2BETA1, ["--command", command])
+    launcher = next(t for role, _, t in pod_templates(rendered) if role == "Launcher")
+    argv = launcher["spec"]["containers"][0]["command"]
+    (tmp_path / "hostfile").write_text("job-worker-0.job slots=1\njob-worker-1.job slots=1\n")
+    calls = tmp_path / "calls"
+    for name, script in (
+        ("getent", f'echo "$@" >>{calls}; [ $(wc -l <{calls}) -gt {missing} ]'),
+        ("mpirun", 'printf "%s\\n" "${@: -1}"'),
+        ("sleep", ":"),
+    ):
+        (tmp_path / name).write_text(f"#!/bin/bash\n{script}\n")
+        (tmp_path / name).chmod(0o755)
+    argv[2] = argv[2].replace("/etc/mpi", str(tmp_path))
+    path = f"{tmp_path}:{os.environ['PATH']}"
+    done = subprocess.run(argv, env={"PATH": path}, capture_output=True, text=True, check=True)
+    assert done.stdout == ("bash\n" if command.startswith("mpirun") else f"{command}\n")
+    hosts = ["hosts job-worker-0.job"] * (missing + 1) + ["hosts job-worker-1.job"]
+    assert hosts == calls.read_text().splitlines()
 
 
 @pytest.mark.parametrize(
