@@ -68,7 +68,7 @@ class KubeflowOperator:
         self, sandbox: Sandbox, api: httpx.Client, authority: Authority, kubeconfig: Path
     ) -> None:
         """Start its process, and hand it its certificates as the kubelet would mount them."""
-        command = [self.program.build(), *self.arguments]
+        command: tuple[str | Path, ...] = (self.program.build(), *self.arguments)
         environment = {"KUBECONFIG": str(kubeconfig)}
         if self.webhooks is None:
             sandbox.run(self.program.name, *command, **environment)
@@ -82,7 +82,7 @@ class KubeflowOperator:
             mount --bind "$0" /tmp/k8s-webhook-server/serving-certs
             exec "$@"
         """
-        unshare = ["unshare", "--mount", "sh", "-c", own_mounts, mounted]
+        unshare = ("unshare", "--mount", "sh", "-c", own_mounts, mounted)
         sandbox.run(self.program.name, *unshare, *command, **environment)
         _mount_certificates(sandbox, api, mounted)
 

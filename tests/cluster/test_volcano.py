@@ -1,0 +1,165 @@
+"""The frameworks that run as Volcano Jobs, with Volcano's controllers, scheduler and webhooks."""
+
+import signal
+from collections.abc import Iterator
+from typing import Any
+
+import kubernetes
+import pytest
+
+from dlf.errors import ExitCode
+
+from .cluster import Cluster, running_cluster
+from .image import WORKER_IMAGE
+from .launch import launched, messages
+from .sandbox import wait_until
+from .volcano import VOLCANO
+from .workspace import Workspace
+
+pytestmark = [pytest.mark.cluster, pytest.mark.timeout(180, func_only=True)]
+
+_MEET = """
+import os, socket, time
+address = os.environ["MASTER_ADDR"], int(os.environ["MASTER_PORT"])
+if os.environ["RANK"] == "0":
+    with socket.create_server(("", address[1])) as server:
+        for _ in range(int(os.environ["WORLD_SIZE"]) - 1):
+            server.accept()[0].close()
+    raise SystemExit
+while True:
+    try:
+        socket.create_connection(address, timeout=60).close()
+        break
+    except OSError:
+        time.sleep(0.2)
+"""
+"""Ends in all ranks when all have come; nobody waits for the master before they start."""
+_RANK = f"echo $VC_TASK_ROLE rank $RANK of $WORLD_SIZE; python3 -c '{_MEET}'"
+_HOSTS = (
+    "export MASTER_ADDR=${VC_WORKER_HOSTS%%,*} MASTER_PORT=8118"
+    " RANK=$VC_TASK_INDEX WORLD_SIZE=$VC_WORKER_NUM; "
+)
+_IDLE = "trap exit TERM; echo started; sleep 1000 & wait"
+"""Runs until it is told to end, and then ends at once."""
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[Cluster]:
+    """A cluster of this file's own."""
+    with running_cluster(VOLCANO) as running:
+        yield running
+
+
+def _jobs(workspace: Workspace, client: kubernetes.client.ApiClient) -> list[Any]:
+    api = kubernetes.client.CustomObjectsApi(client)
+    where = ("batch.volcano.sh", "v1alpha1", workspace.namespace, "jobs")
+    listed: dict[str, list[Any]] = api.list_namespaced_custom_object(*where)  # type: ignore[assignment]
+    return listed["items"]
+
+
+def _running(workspace: Workspace, client: kubernetes.client.ApiClient) -> list[str]:
+    core = kubernetes.client.CoreV1Api(client)
+    unfinished = "status.phase!=Succeeded,status.phase!=Failed"
+    pods = core.list_namespaced_pod(workspace.namespace, field_selector=unfinished).items
+    return [pod.metadata.name for pod in pods]  # type: ignore[union-attr,misc]
+
+
+@pytest.mark.parametrize(
+    ("framework", "flags", "command", "expected"),
+    [
+        pytest.param(
+            "deepspeed",
+            ["--num_worker", "3"],
+            _RANK,
+            {f"worker-{rank}": [f"worker rank {rank} of 3"] for rank in range(3)},
+            id="deepspeed",
+        ),
+        pytest.param(
+            "megatron",
+            ["--cluster", "first=1,other=2"],
+            _RANK,
+            {
+                "first-0": ["first rank 0 of 3"],
+                "other-0": ["other rank 1 of 3"],
+                "other-1": ["other rank 2 of 3"],
+            },
+            id="megatron",
+        ),
+        pytest.param(
+            "mindspore",
+            ["--num_worker", "2"],
+            _HOSTS + _RANK,
+            {f"worker-{rank}": [f"rank {rank} of 2"] for rank in range(2)},
+            id="mindspore",
+        ),
+    ],
+)
+def test_volcano_job_succeeds_when_its_pods_have_met(
+    workspace: Workspace,
+    framework: str,
+    flags: list[str],
+    command: str,
+    expected: dict[str, list[str]],
+) -> None:
+    """Volcano admits and starts the gang, and each pod knows its part and finds the first one."""
+    flags = [*flags, "--image", WORKER_IMAGE, "--command", command]
+    with launched(workspace, framework, *flags) as dlf:
+        output, errors = dlf.communicate()
+    assert (dlf.returncode, messages(output)) == (ExitCode.SUCCEEDED, expected), errors
+
+
+def test_colossalai_is_completed_when_its_first_worker_is(
+    workspace: Workspace, client: kubernetes.client.ApiClient
+) -> None:
+    """Worker 0 decides, and Volcano itself stops the others."""
+    command = f"python3 -c '{_MEET}'; [ $RANK = 0 ] || {{ {_IDLE}; }}"
+    flags = ["--work_images", WORKER_IMAGE, "--num_worker", "3", "--working_dir", "/tmp"]
+    with launched(workspace, "colossalai", *flags, "--command", command) as dlf:
+        output, errors = dlf.communicate()
+    assert dlf.returncode == ExitCode.SUCCEEDED, output + errors
+    wait_until(lambda: _running(workspace, client) == [], "end of the other workers")
+    (job,) = _jobs(workspace, client)
+    assert job["status"]["state"]["phase"] == "Completed"
+
+
+def test_volcano_job_fails_when_a_rank_fails(
+    workspace: Workspace, client: kubernetes.client.ApiClient
+) -> None:
+    """The rank's exit code is told, the peers are stopped, and the failed pod's log is kept."""
+    command = f'[ "$VC_TASK_INDEX" = 1 ] && echo about to fail && exit 7; {_IDLE}'
+    flags = ["--image", WORKER_IMAGE, "--num_worker", "3", "--command", command]
+    with launched(workspace, "mindspore", *flags) as dlf:
+        output, errors = dlf.communicate()
+    assert dlf.returncode == ExitCode.FAILED, output + errors
+    assert "worker-1 (worker, rank 1): exit code 7" in errors
+    assert messages(output)["worker-1"] == ["about to fail"]
+    wait_until(lambda: _running(workspace, client) == [], "end of the other workers")
+    (job,) = _jobs(workspace, client)
+    core = kubernetes.client.CoreV1Api(client)
+    failed = f"{job['metadata']['name']}-worker-1"
+    kept = core.read_namespaced_pod_log(failed, workspace.namespace)
+    assert (job["status"]["state"]["phase"], kept) == ("Failed", "about to fail\n")
+
+
+def test_volcano_job_is_deleted_on_sigterm(
+    workspace: Workspace, client: kubernetes.client.ApiClient
+) -> None:
+    """A stopped task leaves nothing running."""
+    flags = ["--image", WORKER_IMAGE, "--num_worker", "2", "--command", _IDLE]
+    with launched(workspace, "deepspeed", *flags) as dlf:
+        assert dlf.stdout is not None
+        assert "started" in dlf.stdout.readline()
+        dlf.send_signal(signal.SIGTERM)
+        output, errors = dlf.communicate()
+    assert dlf.returncode == ExitCode.SIGTERM, output + errors
+    assert (_jobs(workspace, client), _running(workspace, client)) == ([], [])
+
+
+def test_volcano_says_why_a_gang_is_pending(workspace: Workspace) -> None:
+    """The queue has the 8 cards of the node, so 9 are not admitted; the PodGroup tells it."""
+    flags = ["--image", WORKER_IMAGE, "--cluster", "worker=3", "--command", _IDLE]
+    cards = {"KFJ_TASK_RESOURCE_GPU": "3", "GPU_RESOURCE_NAME": "nvidia.com/gpu"}
+    expected = "3 not there, queue default has not admitted the gang of 3: NotEnoughResources: "
+    with launched(workspace, "megatron", *flags, **cards) as dlf:
+        assert dlf.stderr is not None
+        assert any(expected in line for line in dlf.stderr)
