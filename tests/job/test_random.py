@@ -198,7 +198,7 @@ async def failed(world: Histories) -> set[int]:
 
 
 async def deleted(world: Histories) -> set[int]:
-    world.stage.api.store.remove(world.stage.jobs, world.job)
+    world.remove_job()
     if len(world.phases) < PODS or set(world.phases.values()) != {"Succeeded"}:
         return {ExitCode.DELETED}
     is_known = world.is_calm and not world.is_stalled

@@ -151,6 +151,10 @@ class World(RuleBasedStateMachine):
         self.gone.add(pod)
         self.unreachable |= {log for log, (name, _) in enumerate(self.written) if name == pod}
 
+    def remove_job(self) -> None:
+        self.stage.api.store.remove(self.stage.jobs, self.job)
+        self.unreachable |= set(range(len(self.written)))
+
     def print_lines(self, pod: str, count: int) -> None:
         log = self._current[pod]
         _, before = self.written[log]

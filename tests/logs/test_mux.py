@@ -305,7 +305,11 @@ async def test_a_restart_between_two_streams_is_no_gap(api: FakeApi, client: Kub
 async def test_a_restart_that_the_watch_does_not_tell_mixes_no_logs(
     api: FakeApi, client: KubeClient
 ) -> None:
-    """The watch is out of order for longer than a gap waits for it: the pod itself is asked."""
+    """The watch is out of order for longer than a gap waits for it: the pod itself is asked.
+
+    So it is, again and again, when our token is not accepted just then.
+    """
+    api.fail(verb="get", times=2, status=401)
     rig = Rig(api, client)
     rig.start("p-0")
     rig.log("p-0").write("first 0", at="2026-01-02T03:04:05.000000001Z")
