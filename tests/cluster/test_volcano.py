@@ -2,6 +2,7 @@
 
 import signal
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import kubernetes
@@ -118,8 +119,11 @@ def test_colossalai_is_completed_when_its_first_worker_is(
         output, errors = dlf.communicate()
     assert dlf.returncode == ExitCode.SUCCEEDED, output + errors
     wait_until(lambda: _running(workspace, client) == [], "end of the other workers")
-    (job,) = _jobs(workspace, client)
-    assert job["status"]["state"]["phase"] == "Completed"
+
+    def phases() -> list[str]:
+        return [job["status"]["state"]["phase"] for job in _jobs(workspace, client)]
+
+    wait_until(lambda: phases() == ["Completed"], "completion by Volcano")
 
 
 def test_volcano_job_fails_when_a_rank_fails(
@@ -139,6 +143,22 @@ def test_volcano_job_fails_when_a_rank_fails(
     failed = f"{job['metadata']['name']}-worker-1"
     kept = core.read_namespaced_pod_log(failed, workspace.namespace)
     assert (job["status"]["state"]["phase"], kept) == ("Failed", "about to fail\n")
+
+
+def test_volcano_job_is_tried_again_as_often_as_allowed(
+    workspace: Workspace, tmp_path: Path
+) -> None:
+    """All pods start anew; the lines of both attempts are printed, and the second one counts."""
+    flags = ["--image", WORKER_IMAGE, "--num_worker", "2", "--max_retry", "1"]
+    first = "[ -e /mnt/tried ] || { touch /mnt/tried; echo first; exit 7; }"
+    command = f"[ $VC_TASK_INDEX = 1 ] || {first}; {_HOSTS} python3 -c '{_MEET}'; echo met"
+    volume = f"{tmp_path}(hostpath):/mnt"
+    with launched(
+        workspace, "mindspore", *flags, "--command", command, KFJ_TASK_VOLUME_MOUNT=volume
+    ) as dlf:
+        output, errors = dlf.communicate()
+    expected = {"worker-0": ["first", "met"], "worker-1": ["met"]}
+    assert (dlf.returncode, messages(output)) == (ExitCode.SUCCEEDED, expected), errors
 
 
 def test_volcano_job_is_deleted_on_sigterm(
