@@ -5,9 +5,9 @@ What happens is decided from the state that the watches hold, in `_settle`, afte
 
 import asyncio
 from collections.abc import Callable, Coroutine
+from contextlib import suppress
 from typing import Any
 
-from dlf.errors import DlfError
 from dlf.frameworks.phase import Phase, Verdict, verdict
 from dlf.job import finishing, pulls
 from dlf.job.ending import End, Ending
@@ -67,17 +67,16 @@ class Follower:
         self._unknown: set[str] = set()
         self._ending: asyncio.Future[Ending] = asyncio.get_running_loop().create_future()
         self._pods_changed = asyncio.Event()
+        self._pods_listed = asyncio.Event()
         self._timers = Timers()
         self._tasks: list[asyncio.Task[None]] = []
 
     async def __aenter__(self) -> "Follower":
         client, meta = self._client, self.job.metadata
         field = f"metadata.name={meta.name}"
-        label = f"{self._kind.job_label}={meta.name}"
-        self._start(
-            watch(client, self._kind, meta.namespace, Job, self._on_job, field_selector=field)
-        )
-        self._start(watch(client, POD, meta.namespace, Pod, self._on_pods, label_selector=label))
+        job = watch(client, self._kind, meta.namespace, Job, self._on_job, field_selector=field)
+        _ = self._start(job)
+        self._watching_pods = self._start(self._watch_pods())
         return self
 
     async def __aexit__(self, *_: object) -> None:
@@ -106,15 +105,17 @@ class Follower:
             self._tell_pods()
 
     async def refresh(self) -> None:
-        """Look at the pods once more: their watch may lag behind the job's, which told the end."""
-        meta = self.job.metadata
-        selector = f"{self._kind.job_label}={meta.name}"
-        try:
+        """Look at the pods once more: their watch may lag behind the job's, which told the end.
+
+        By a new watch, which begins with a list: what the old one still had to say is older.
+        """
+        self._watching_pods.cancel()
+        await asyncio.wait({self._watching_pods})
+        self._pods_listed.clear()
+        self._watching_pods = self._start(self._watch_pods())
+        with suppress(TimeoutError):
             async with asyncio.timeout(_REFRESH):
-                pods, _ = await self._client.list(POD, meta.namespace, Pod, label_selector=selector)
-        except (DlfError, TimeoutError):
-            return
-        self.pods.apply(Snapshot(pods))
+                await self._pods_listed.wait()
 
     async def until_stopping(self) -> None:
         """Wait until every pod has ended or is being deleted."""
@@ -122,7 +123,12 @@ class Follower:
             self._pods_changed.clear()
             await self._pods_changed.wait()
 
-    def _start(self, watching: Coroutine[Any, Any, None]) -> None:
+    def _watch_pods(self) -> Coroutine[Any, Any, None]:
+        meta = self.job.metadata
+        label = f"{self._kind.job_label}={meta.name}"
+        return watch(self._client, POD, meta.namespace, Pod, self._on_pods, label_selector=label)
+
+    def _start(self, watching: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         """Watch in a task; what ends that ends all."""
 
         async def guarded() -> None:
@@ -131,8 +137,12 @@ class Follower:
             except Exception as error:
                 if not self._ending.done():
                     self._ending.set_exception(error)
+            finally:
+                self._pods_listed.set()  # nobody is to wait for more
 
-        self._tasks.append(asyncio.create_task(guarded()))
+        task = asyncio.create_task(guarded())
+        self._tasks.append(task)
+        return task
 
     def _finish(self, end: End, why: str = "", found: Verdict | None = None) -> None:
         if not self._ending.done():
@@ -173,6 +183,8 @@ class Follower:
                 if not ended(pod):
                     self._progress.note(name, "deleted")
         self._pods_changed.set()
+        if isinstance(step, Snapshot):
+            self._pods_listed.set()
         self._settle()
 
     def _settle(self) -> None:

@@ -68,8 +68,8 @@ PERMISSIONS = (
         what="own",
         verbs=("get",),
         resource="pods",
-        why="make the launcher's pod the job's owner; see whether it is being evicted; tell the logs"
-        " of a restarted container apart",
+        why="make the launcher's pod the job's owner; see whether it is being evicted; "
+        "tell the logs of a restarted container apart",
         need="explain",
     ),
     Permission(

@@ -398,6 +398,24 @@ def test_job_whose_pods_never_leave_a_dead_node_ends() -> None:
     assert 300 <= played.ended < 400
 
 
+def test_watch_of_the_pods_that_lags_behind_the_end_takes_nothing_back() -> None:
+    """It would tell of the first pod's deletion when the second one's log is being printed."""
+
+    async def history(stage: Stage) -> None:
+        job, pods = await three_pods(stage)
+        await stage.api.server.stop()
+        stage.api.store.remove(stage.pods, pods[2])
+        stage.runs(stage.pod(job, "worker", 1), "hello from another")
+        stage.condition(job, "Created", "-Running", "Succeeded")
+        stage.api.fail(verb="watch", path="/pods", status=503)
+        await stage.api.server.start()
+
+    played = play(history)
+
+    assert played.code == ExitCode.SUCCEEDED
+    assert sum("hello from another" in line for line in played.out) == 1
+
+
 def test_failing_log_does_not_end_the_step() -> None:
     """A node that does not answer for its logs is no reason."""
 
