@@ -75,6 +75,7 @@ class Volcano:
                 "--v=3",
                 *_FAST,
                 *arguments,
+                KUBECONFIG=str(kubeconfig),  # else a plugin takes the user's own
                 DEBUG_SOCKET_DIR=str(sandbox.directory),
             )
 
