@@ -166,7 +166,6 @@ class Tail:
         loop = asyncio.get_running_loop()
         feed, cursor, was_previous = self.feed, self.feed.cursor, self.course.previous
         writer = self._desk.writer
-        came = False
         bugs: list[Exception] = []
 
         def take(chunk: bytes) -> bool:
@@ -195,7 +194,6 @@ class Tail:
                 raise bugs[0]
             if not chunk:
                 break
-            came = True
             self._reading = False
             if feed.cursor is not cursor:
                 return End.WRONG
@@ -208,7 +206,7 @@ class Tail:
                     return End.WRONG
                 await writer.write(feed.render(batch, self._heard_at))
             self._reading = True
-        if cursor.replaying and came:
+        if cursor.replaying:
             self._why = "the log ends before what was read of it"
             return End.REFUSED
         return End.CLEAN

@@ -302,6 +302,24 @@ async def test_a_restart_between_two_streams_is_no_gap(api: FakeApi, client: Kub
 
 
 @scenario
+async def test_a_log_that_another_was_taken_for_is_not_finished_by_an_empty_rest(
+    api: FakeApi, client: KubeClient
+) -> None:
+    """Nothing of the first log is as new as the second's lines, which were taken for its own."""
+    rig = Rig(api, client)
+    rig.log("p-0").write("first 0", at="2026-01-02T03:04:05.000000001Z")
+    rig.start("p-0")
+    rig.restart("p-0", show=False).write("second 0", at="2026-01-02T03:04:16.000000001Z")
+    await settle()
+    api.fail(verb="log", path=r"/log\?(?!.*previous)", times=3, status=500)
+    rig.show("p-0")
+    rig.end("p-0")
+    assert await rig.mux.drain(60)
+    assert ["first 0", "second 0"] == sorted(rig.output.of("p-0"))
+    await rig.mux.aclose()
+
+
+@scenario
 async def test_a_restart_that_the_watch_does_not_tell_mixes_no_logs(
     api: FakeApi, client: KubeClient
 ) -> None:
