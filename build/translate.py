@@ -5,7 +5,7 @@ from pathlib import Path
 
 from interpreter import VERSION
 from sources import TRIM
-from stage import Bench, BuildFailed, Workshop
+from stage import Bench, Workshop
 
 TOOLS = Path(__file__).with_name("translate")
 DEPENDENCIES = [
@@ -14,10 +14,10 @@ DEPENDENCIES = [
     "h11",
     "anyio",
     "idna",
-    "typing_extensions",
     "msgspec",
     "pyyaml",
 ]
+STAND_INS = ["certifi.py", "typing_extensions.py"]
 
 # Imported where Nuitka cannot see it: by CPython's C (strptime, printing an error, int() of many
 # digits), and codecs by their name (a host name in TLS).
@@ -64,10 +64,10 @@ def build(
         modules = bench.scratch / "modules"
         for name in DEPENDENCIES:
             _copy_python(_modules(sources[name]), modules)
-        _use_own_typing(modules / "msgspec/_utils.py")
         _copy_python(package, modules / "dlf")
         (modules / "dlf/_build.py").write_text(_BUILD_MODULE.format(revision=revision))
-        shutil.copy(TOOLS / "certifi.py", modules)
+        for name in STAND_INS:
+            shutil.copy(TOOLS / name, modules)
         # Nuitka's parts start each other with a search path of their own, so the stand-ins are put
         # into the standard library of a copy of the interpreter.
         own_python = bench.scratch / "python"
@@ -110,19 +110,6 @@ def _modules(source: Path) -> Path:
     """Return the folder with a dependency's packages: src/ in an sdist, all of it in a wheel."""
     folder = source / "src"
     return folder if folder.is_dir() else source
-
-
-def _use_own_typing(file: Path) -> None:
-    """Let msgspec take from typing what it takes from typing_extensions if that is installed.
-
-    The same functions on this Python, but typing_extensions loads inspect and more: a fifth of the
-    time of a dry run.
-    """
-    text = file.read_text()
-    before, after = "from typing_extensions import ", "from typing import "
-    if text.count(before) != 2:
-        raise BuildFailed("msgspec imports typing_extensions in another way: see _use_own_typing")
-    file.write_text(text.replace(before, after))
 
 
 def _copy_python(source: Path, target: Path) -> None:

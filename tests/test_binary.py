@@ -9,7 +9,9 @@ import json
 import os
 import re
 import subprocess
+from collections import defaultdict
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 
 import pytest
@@ -244,6 +246,56 @@ def test_whole_job_over_tls_in_every_image(
     code, lines, err = follow(program, foreign, server, server.kubeconfig.read_text())
     assert code == 0, err
     assert [line.partition(" ")[2] for line in lines] == ["step 1", "step 2", "done"]
+
+
+async def write_much(stage: Stage, lines: list[str]) -> None:
+    """Ten pods print half of the lines before anybody listens, and half while they are followed."""
+    job = await stage.job()
+    stage.condition(job, "Created", "Running")
+    pods = [stage.pod(job, "master", 0), *(stage.pod(job, "worker", i) for i in range(9))]
+    for pod in pods:
+        stage.runs(pod, *lines[: len(lines) // 2])
+    logs = [stage.api.logs.of(NAMESPACE, pod, "pytorch") for pod in pods]
+    await stage.until(lambda: all(log.followers for log in logs))
+    for log in logs:
+        log.write(*lines[len(lines) // 2 :])
+
+
+def end_all(stage: Stage) -> None:
+    """All pods end well, and the job with them."""
+    for pod in stage.api.store.list(stage.pods):
+        stage.ends(pod["metadata"]["name"])
+    (job,) = stage.api.store.list(stage.jobs)
+    now = stage.api.store.stamp()
+    stage.condition(job["metadata"]["name"], "Created", "Succeeded", completionTime=now)
+
+
+def test_ten_pods_are_followed_in_little_memory(
+    program: Executable, empty: Path, server: ApiThread
+) -> None:
+    """40 MB hold a job of ten pods that print 60 000 lines, and none of them is lost."""
+    (empty / "kubeconfig").write_text(server.kubeconfig.read_text())
+    lines = [f"{number} {'x' * 100}" for number in range(6000)]
+    stage = server.call(pytorch)
+    history = server.call(lambda _: asyncio.ensure_future(write_much(stage, lines)))
+    arguments = ["--num_worker=10", "--kubeconfig=/kubeconfig", "--image=python:3"]
+    printed: dict[str, list[str]] = defaultdict(list)
+    with program.start(empty, "pytorch", *arguments, **ENV) as process:
+        assert process.stdout
+        assert process.stderr
+        for line in islice(process.stdout, 10 * len(lines)):
+            pod, _, text = line.rstrip("\n").partition(" ")
+            printed[pod].append(text)
+        status = Path(f"/proc/{process.pid}/status").read_text()
+        server.call(lambda _: end_all(stage))
+        rest, err = process.stdout.read(), process.stderr.read()
+    server.call(lambda _: history.result())
+    assert (process.returncode, rest) == (0, ""), err
+    assert [lines] * 10 == list(printed.values())
+    peak = re.search(r"^VmHWM:\s+(\d+) kB$", status, re.MULTILINE)
+    assert peak
+    if not program.emulator:  # whose own memory would count
+        assert int(peak[1]) <= 40_000
 
 
 def test_server_name_is_found_as_kubernetes_writes_it(

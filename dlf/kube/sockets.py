@@ -21,7 +21,8 @@ Take = Callable[[bytes], bool]
 """Takes bytes, or says that it cannot just now."""
 
 _LITTLE = 2 << 10  # bytes of a read that is to find a line or two
-_MUCH = 64 << 10  # bytes after which no more is read in one go
+_RECORD = 16 << 10  # bytes of the longest TLS record
+_MUCH = 32 << 10  # bytes after which no more is read in one go
 
 
 class SocketStream:
@@ -44,7 +45,7 @@ class SocketStream:
         self.recent = b""
 
     def receive(self, take: Take | None = None) -> asyncio.Future[bytes]:
-        """The next bytes, as many as there are up to some 64 KB; b"" when the peer has closed.
+        """The next bytes, as many as there are up to some 48 KB; b"" when the peer has closed.
 
         The socket is read in the callback that says it is readable, and watched until nobody
         waits for it when it is: for a steady reader that is one call of the system per read.
@@ -171,14 +172,14 @@ class SocketStream:
     def _receive_more(self, data: bytes) -> bytes:
         """Read on after a full buffer, until there is nothing or enough.
 
-        Always asks for more than a TLS record can hold: what is left of one inside the SSL socket
-        makes no socket readable.
+        Always asks for what a TLS record can hold: what is left of one in the SSL socket makes no
+        socket readable.
         """
         parts = [data]
         size = len(data)
         try:
             while size < _MUCH and not self._ended:
-                data = self._recv(_MUCH)
+                data = self._recv(max(_RECORD, _MUCH - size))
                 parts.append(data)
                 size += len(data)
                 self._ended = not data
