@@ -9,7 +9,4 @@ class sentinel:  # noqa: N801
     """A value that is like no other."""
 
     def __init__(self, name: str) -> None:
-        self._name = name
-
-    def __repr__(self) -> str:
-        return self._name
+        self.name = name
