@@ -10,20 +10,13 @@ from typing import Any
 
 import msgspec
 
-# Not printable for YAML 1.1 or 1.2, or read as the end of a line by either.
-_RARE = re.compile(
-    "[^\n -~\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]"
-)
+_WORDS = {"y", "n", "yes", "no", "on", "off", "true", "false", "null"}
 # Needs no quotes: it begins like a word, a path or a variable, or is a number with a unit (none of
 # the letters in 1e3, 0x1f, 0b1, 0o7), and neither YAML 1.1, which kubectl reads, nor 1.2 takes it
 # for something else than text.
 _PLAIN = re.compile(
-    r"""
-    (?! (?: y | n | yes | no | on | off | true | false | null ) \Z )
-    (?: [^\W\d] | [/$(] | -+[A-Z] | [0-9][0-9.]* [ACDF-NP-WYZ] )
-    (?: [^:#] | :(?=\S) | (?<=\S)\# )* (?<!\ ) \Z
-    """,
-    re.VERBOSE | re.IGNORECASE,
+    r"(?:[^\W\d]|[/$(]|-+[A-Za-z]|[0-9][0-9.]*[ACDF-NP-WYZacdf-np-wyz])"
+    r"(?:[^:#]|:(?=\S)|(?<=\S)#)*(?<! )\Z"
 )
 
 
@@ -57,21 +50,21 @@ def _line(value: Any) -> str:
         return repr(value) if "." in repr(value) else repr(value).replace("e", ".0e")
     if not isinstance(value, str):
         return msgspec.json.encode(value).decode()
-    if _RARE.search(value) or "\n" in value:
-        return _RARE.sub(_escape, msgspec.json.encode(value).decode())
-    if _PLAIN.match(value):
+    if not value.isprintable():
+        text = msgspec.json.encode(value).decode()
+        return "".join(each if each.isprintable() else _escape(ord(each)) for each in text)
+    if _PLAIN.match(value) and value.lower() not in _WORDS:
         return value
     return "'" + value.replace("'", "''") + "'"
 
 
-def _escape(found: re.Match[str]) -> str:
-    code = ord(found[0])
+def _escape(code: int) -> str:
     return f"\\U{code:08x}" if code > 0xFFFF else f"\\u{code:04x}"
 
 
 def _is_block(value: str) -> bool:
     """Whether lines of text can be shown as they are; the first says how far all are indented."""
-    return "\n" in value and value[0] not in " \n" and not _RARE.search(value)
+    return "\n" in value and value[0] not in " \n" and value.replace("\n", "").isprintable()
 
 
 def _block(value: str, indent: str) -> Iterator[str]:
