@@ -12,7 +12,10 @@ import shutil
 import subprocess
 import sys
 import time
+from concurrent.futures import Future
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import extensions
 import interpreter
@@ -21,6 +24,7 @@ import link
 import needs
 import sources
 import translate
+from graph import Graph
 from interpreter import BUILD_CPU
 from stage import BuildFailed, Workshop
 from toolchain import TARGETS, Toolchain
@@ -31,23 +35,30 @@ CHECKOUT = Path(__file__).parent.parent
 def build(workshop: Workshop, cpus: list[str], revision: str) -> dict[str, Path]:
     """Return the executable of each CPU."""
     source = sources.fetch(workshop)
-    toolchain = Toolchain(workshop, source["ziglang"])
-    build_python: Path | None = None
-    parts: dict[str, tuple[Path, Path, Path]] = {}
-    for cpu in dict.fromkeys([BUILD_CPU, *cpus]):
-        library = libraries.build(workshop, toolchain, source, cpu)
-        python = interpreter.build(
-            workshop, toolchain, source["python3.13"], library, build_python, cpu
-        )
-        build_python = build_python or python
-        extension = extensions.build(workshop, toolchain, source["msgspec"], python, cpu)
-        parts[cpu] = (library, python, extension)
-    translated = translate.build(workshop, source, parts[BUILD_CPU][1], CHECKOUT / "dlf", revision)
-    nuitka = source["nuitka"]
-    return {
-        cpu: link.build(workshop, toolchain, nuitka, translated, parts[cpu], cpu) / "dlf"
-        for cpu in cpus
+    # Nuitka waits for the build machine's interpreter, so what is for the other CPU gives way.
+    shops = {BUILD_CPU: workshop} | {
+        cpu: replace(workshop, nice=10) for cpu in cpus if cpu != BUILD_CPU
     }
+    parts: dict[str, tuple[Future[Any], ...]] = {}
+    build_python: Future[Path] | None = None
+    with Graph(stop=workshop.commands.stop) as graph:
+        for cpu, shop in shops.items():
+            toolchain = graph.call(Toolchain, shop, source["ziglang"], cpu)
+            library = graph.call(libraries.build, shop, toolchain, source)
+            python = graph.call(
+                interpreter.build, shop, toolchain, source["python3.13"], library, build_python
+            )
+            build_python = build_python or python
+            extension = graph.call(extensions.build, shop, toolchain, source["msgspec"], python)
+            parts[cpu] = (toolchain, library, python, extension)
+        translated = graph.call(
+            translate.build, workshop, source, build_python, CHECKOUT / "dlf", revision
+        )
+        programs = {
+            cpu: graph.call(link.build, shops[cpu], source["nuitka"], translated, *parts[cpu])
+            for cpu in cpus
+        }
+    return {cpu: program.result() / "dlf" for cpu, program in programs.items()}
 
 
 def _revision() -> str:

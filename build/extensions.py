@@ -8,8 +8,8 @@ from toolchain import Toolchain
 NATIVE = Path(__file__).with_name("native")
 
 
-def build(workshop: Workshop, toolchain: Toolchain, msgspec: Path, python: Path, cpu: str) -> Path:
-    """Return a directory of object files for one CPU.
+def build(workshop: Workshop, toolchain: Toolchain, msgspec: Path, python: Path) -> Path:
+    """Return a directory of object files for the toolchain's CPU.
 
     msgspec's core becomes a built-in module of the program only. The interpreter that runs Nuitka
     must not have it: Nuitka would emit a call of an import helper that does not exist.
@@ -17,7 +17,7 @@ def build(workshop: Workshop, toolchain: Toolchain, msgspec: Path, python: Path,
 
     def work(bench: Bench) -> None:
         env = toolchain.environment()
-        compiler = [f"cc-{cpu}", "-DNDEBUG", f"-I{python}/include/python3.13", "-c"]
+        compiler = [f"cc-{toolchain.cpu}", f"-I{python}/include/python3.13", "-c"]
         table = bench.scratch / "config.c"
         table.write_text(with_msgspec((python / "config.c").read_text()))
         for source in (table, *sorted(NATIVE.glob("*.c"))):
@@ -28,7 +28,7 @@ def build(workshop: Workshop, toolchain: Toolchain, msgspec: Path, python: Path,
         bench.run(*compiler, *core, "-o", target, cwd=msgspec / "src/msgspec", env=env)
 
     made_of = [toolchain.id, msgspec.name, python.name]
-    return workshop.make(f"extensions-{cpu}", [*made_of, NATIVE, Path(__file__)], work)
+    return workshop.make(f"extensions-{toolchain.cpu}", [*made_of, NATIVE, Path(__file__)], work)
 
 
 def with_msgspec(table: str) -> str:

@@ -46,7 +46,6 @@ def build(
     source: Path,
     libraries: Path,
     build_python: Path | None,
-    cpu: str,
 ) -> Path:
     """Return a directory with include/, lib/, config.c and, for BUILD_CPU, a working bin/.
 
@@ -54,6 +53,7 @@ def build(
     libraries and the standard library.
     """
     left_out = TRIM["interpreter"]
+    cpu = toolchain.cpu
 
     def work(bench: Bench) -> None:
         tree = bench.scratch / "python"

@@ -9,8 +9,9 @@ from toolchain import Toolchain
 CA_FOLDER = "/etc/ssl"  # system certificates: /etc/ssl/cert.pem and /etc/ssl/certs
 
 
-def build(workshop: Workshop, toolchain: Toolchain, sources: dict[str, Path], cpu: str) -> Path:
-    """Return a directory with include/ and lib/ of both libraries for one CPU."""
+def build(workshop: Workshop, toolchain: Toolchain, sources: dict[str, Path]) -> Path:
+    """Return a directory with include/ and lib/ of both libraries for the toolchain's CPU."""
+    cpu = toolchain.cpu
     left_out = TRIM["libraries"]
 
     def work(bench: Bench) -> None:

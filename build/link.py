@@ -15,17 +15,15 @@ OPTIONS_OF_FILE = {"MainProgram.c": ["-DpatchInspectModule=dlf_leave_inspect_alo
 
 def build(
     workshop: Workshop,
-    toolchain: Toolchain,
     nuitka: Path,
     translated: Path,
-    parts: tuple[Path, Path, Path],
-    cpu: str,
+    toolchain: Toolchain,
+    libraries: Path,
+    python: Path,
+    extensions: Path,
 ) -> Path:
-    """Return a directory that holds the program, `dlf`.
-
-    `parts` are the results of libraries, interpreter and extensions for this CPU.
-    """
-    libraries, python, extensions = parts
+    """Return a directory that holds the program, `dlf`, for the toolchain's CPU."""
+    cpu = toolchain.cpu
 
     def work(bench: Bench) -> None:
         env = toolchain.environment()
@@ -56,13 +54,14 @@ def build(
         objects += sorted(extensions.glob("*.o"))
         archives = sorted((python / "lib").glob("*.a"), key=lambda file: "python" not in file.name)
         system = [f"-L{libraries}/lib", "-lssl", "-lcrypto", "-lz", "-lm"]
-        strip = ["-Wl,--gc-sections", "-s"]
+        strip = ["-Wl,--gc-sections,-O2", "-s"]
         # musl gives a thread 128 KiB, too little for Python; this header makes it 8 MiB.
         stack = "-Wl,-z,stack-size=0x800000"
         program = bench.out / "dlf"
         bench.run(f"cc-{cpu}", "-o", program, *objects, *archives, *system, *strip, stack, env=env)
 
-    made_of = [toolchain.id, nuitka.name, translated.name, *(part.name for part in parts), cpu]
+    made_of = [toolchain.id, nuitka.name, translated.name, libraries.name, python.name]
+    made_of += [extensions.name, cpu]
     return workshop.make(f"program-{cpu}", [*made_of, Path(__file__)], work)
 
 

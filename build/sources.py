@@ -12,6 +12,7 @@ import zipfile
 from pathlib import Path
 from typing import Any
 
+from graph import Graph
 from stage import Bench, BuildFailed, Workshop
 
 PINS_FILE = Path(__file__).with_name("sources.toml")
@@ -25,20 +26,21 @@ KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg"
 
 def fetch(workshop: Workshop) -> dict[str, Path]:
     """Return the unpacked source directory of every pinned part, by its name."""
-    unpacked = {}
-    for origin in ("debian", "pypi"):
-        for name, pin in PINS[origin].items():
 
-            def work(bench: Bench, name: str = name, pin: dict[str, Any] = pin) -> None:
-                file = _pip(bench, name, pin) if "kind" in pin else _apt(bench, name, pin)
-                got = hashlib.sha256(file.read_bytes()).hexdigest()
-                if pin["sha256"] != got:
-                    raise BuildFailed(f"{file.name}: pinned {pin['sha256']}, downloaded {got}")
-                _unpack(bench, file)
+    def get(name: str, pin: dict[str, Any]) -> Path:
+        def work(bench: Bench) -> None:
+            file = _pip(bench, name, pin) if "kind" in pin else _apt(bench, name, pin)
+            got = hashlib.sha256(file.read_bytes()).hexdigest()
+            if pin["sha256"] != got:
+                raise BuildFailed(f"{file.name}: pinned {pin['sha256']}, downloaded {got}")
+            _unpack(bench, file)
 
-            made_of = [pin["version"], pin["sha256"]]
-            unpacked[name] = workshop.make(f"source-{name}", made_of, work)
-    return unpacked
+        return workshop.make(f"source-{name}", [pin["version"], pin["sha256"]], work)
+
+    pins = PINS["debian"] | PINS["pypi"]
+    with Graph(stop=workshop.commands.stop) as graph:
+        calls = {name: graph.call(get, name, pin) for name, pin in pins.items()}
+    return {name: call.result() for name, call in calls.items()}
 
 
 def _apt(bench: Bench, name: str, pin: dict[str, Any]) -> Path:

@@ -10,10 +10,12 @@ import os
 import shlex
 import shutil
 import subprocess
+import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 LAST_LINES = 25
 ENVIRONMENT = {
@@ -21,12 +23,43 @@ ENVIRONMENT = {
     "LC_ALL": "C",
     "TZ": "UTC",
     "SOURCE_DATE_EPOCH": "1767225600",  # 2026-01-01; tools write it instead of today
-    "PYTHONDONTWRITEBYTECODE": "1",
 }
 
 
 class BuildFailed(Exception):
     """The build cannot go on; the text says why and what to do."""
+
+
+class Commands:
+    """The commands that run now, in any thread, so that one failure can end them all."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._running: set[subprocess.Popen[bytes]] = set()
+        self._stopped = False
+
+    def run(self, words: list[str], **options: Any) -> int:
+        """Run one command and return its status.
+
+        Raises:
+            BuildFailed: `stop` was called before it began.
+        """
+        with self._lock:
+            if self._stopped:
+                raise BuildFailed("stopped, as something else failed")
+            process = subprocess.Popen(words, stdin=subprocess.DEVNULL, **options)
+            self._running.add(process)
+        status = process.wait()
+        with self._lock:
+            self._running.remove(process)
+        return status
+
+    def stop(self) -> None:
+        """End what runs, and let nothing begin."""
+        with self._lock:
+            self._stopped = True
+            for process in self._running:
+                process.terminate()
 
 
 @dataclass(frozen=True)
@@ -37,6 +70,8 @@ class Bench:
     scratch: Path
     log: Path
     jobs: int
+    nice: int
+    commands: Commands
 
     def run(
         self,
@@ -54,20 +89,18 @@ class Bench:
         with self.log.open("a") as log:
             log.write(f"\n$ {shlex.join(words)}\n")
             log.flush()
-            done = subprocess.run(
-                words,
+            status = self.commands.run(
+                ["nice", f"-n{self.nice}", *words],
                 cwd=cwd or self.scratch,
                 env={**ENVIRONMENT, **path, **(env or {})},
-                stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=subprocess.STDOUT,
-                check=False,
             )
-        if done.returncode != 0:
+        if status != 0:
             tail = self.log.read_text(errors="replace").splitlines()[-LAST_LINES:]
             raise BuildFailed(
                 f"{shlex.join(words)[:200]}\n"
-                f"  ended with status {done.returncode}; its last lines:\n"
+                f"  ended with status {status}; its last lines:\n"
                 + "".join(f"  | {line}\n" for line in tail)
                 + f"  whole log: {self.log}"
             )
@@ -75,10 +108,12 @@ class Bench:
 
 @dataclass(frozen=True)
 class Workshop:
-    """The cache directory and how many compilers may run at once."""
+    """The cache directory, how many compilers a stage may run at once, and how they give way."""
 
     cache: Path
     jobs: int
+    nice: int = 0
+    commands: Commands = field(default_factory=Commands)
 
     def make(self, name: str, inputs: Iterable[str | Path], work: Callable[[Bench], None]) -> Path:
         """Return the result directory of a stage, made by `work` if the cache lacks it.
@@ -97,18 +132,14 @@ class Workshop:
         out = scratch / "out"
         out.mkdir(parents=True)
         log = self.cache / "logs" / f"{result.name}.log"
-        log.parent.mkdir(exist_ok=True)
+        log.parent.mkdir(parents=True, exist_ok=True)
         log.unlink(missing_ok=True)
-        print(f"{name} ...", end=" ", flush=True)
+        print(f"{name} ...", flush=True)
         start = time.monotonic()
-        try:
-            work(Bench(out, scratch, log, self.jobs))
-        except BaseException:
-            print("failed", flush=True)
-            raise
+        work(Bench(out, scratch, log, self.jobs, self.nice, self.commands))
         out.rename(result)
         shutil.rmtree(scratch)
-        print(f"{time.monotonic() - start:.0f} s", flush=True)
+        print(f"{name}: {time.monotonic() - start:.0f} s", flush=True)
         return result
 
 

@@ -4,6 +4,8 @@ import gzip
 import hashlib
 import io
 import json
+import os
+import signal
 import sys
 import tarfile
 from pathlib import Path
@@ -15,7 +17,8 @@ import link
 import pytest
 import sbom
 import sources
-from stage import Bench, BuildFailed, Workshop
+from graph import Graph
+from stage import Bench, BuildFailed, Commands, Workshop
 
 
 @pytest.fixture
@@ -109,6 +112,37 @@ def test_commands_of_a_stage_do_not_see_the_environment(
         bench.run(sys.executable, "-c", code)
 
     workshop.make("part", ["word"], show)
+
+
+def test_call_gets_the_results_of_the_calls_it_names() -> None:
+    """Calls in a graph begin when what they take is there."""
+    with Graph(stop=lambda: None) as graph:
+        first = graph.call(lambda: "zlib")
+        second = graph.call(lambda made, name: [made, name], first, "openssl")
+        third = graph.call(lambda left, right: (left, right), first, second)
+    assert third.result() == ("zlib", ["zlib", "openssl"])
+
+
+def test_failure_ends_what_runs_beside_it(tmp_path: Path) -> None:
+    """The build ends with the first error; no command goes on, and none begins."""
+    commands = Commands()
+    began = tmp_path / "began"
+    os.mkfifo(began)
+
+    def fail() -> None:
+        began.read_text()
+        raise BuildFailed("the reason")
+
+    graph = Graph(stop=commands.stop)
+    beside = graph.call(commands.run, ["sh", "-c", f"echo > {began}; exec sleep 600"])
+    failed = graph.call(fail)
+    after = graph.call(commands.run, failed)
+    with pytest.raises(BuildFailed, match="the reason"), graph:
+        pass
+    assert beside.result() == -signal.SIGTERM
+    assert after.exception() is failed.exception()
+    with pytest.raises(BuildFailed, match="stopped"):
+        commands.run(["true"])
 
 
 def test_object_is_made_of_what_its_source_embeds(tmp_path: Path) -> None:
