@@ -96,20 +96,28 @@ class Cursor:
         return self._print(Batch(new, gap=gap, rest=rest))
 
     def accept_one(self, block: bytes) -> bytes | None:
-        """Take one line of the current second, stamped like the last: what live lines are.
+        """Take one line of this second or a newer one, stamped like the last: what live lines are.
 
         Returns:
             Its message, newline included; or None, and nothing is taken, for any other block.
         """
         width = self._width
         if (
-            block[:SECOND] != self._newest
-            or block.find(b" ") != width - 1
+            block.find(b" ") != width - 1
             or block.find(b"\n") != len(block) - 1
             or self._read
             or self.replaying
         ):
             return None
+        second = block[:SECOND]
+        if second != self._newest:
+            is_stamp = len(split(block)[0]) == width - 1
+            floor = second_before(second) if is_stamp and second > self._newest else None
+            if floor is None:
+                return None
+            self._advance(second, floor)
+            head = block[:-1][:_IDENTITY]
+            self._heads = (self._heads[0] or head, head)
         self.last = stamp = block[: width - 1]
         if stamp > self._top:
             self._top = stamp

@@ -17,9 +17,9 @@ import time
 from collections.abc import Callable
 
 PIPE_BUF = select.PIPE_BUF
-REST = 0.001
+REST = 0.004
 """Seconds for which the event loop rests after a small write that came right after another: the
-lines of many logs then come some at a time, which costs a fifth less for each."""
+lines of many logs then come some at a time, which costs less for each."""
 _SMALL = 16 << 10
 HIGH_WATER = 1 << 20
 """Bytes waiting for the reader from which `write` waits."""

@@ -162,3 +162,27 @@ def test_cursor_never_fails_on_any_bytes(lines: list[bytes]) -> None:
     assert len(lines) == len(batch.messages()) == len(batch.stamps())
     cursor.reopen()
     cursor.accept(b"\n".join(lines) + b"\n")
+
+
+SECONDS = st.sampled_from([b"2026-01-02T03:04:05", b"2026-01-02T03:04:06", b"2026-01-02T03:05:00"])
+FRACTIONS = st.sampled_from([b".000000001Z ", b".500000000Z ", b".5Z ", b".500000000+08:00 ", b" "])
+BLOCKS = st.lists(
+    st.builds(b"%b%b%b\n".__mod__, st.tuples(SECONDS, FRACTIONS, MESSAGES))
+    | st.sampled_from([b"no stamp at all\n", b"\n", b"20260102T030405.123 x\n"]),
+    min_size=1,
+    max_size=2,
+).map(b"".join)
+
+
+@given(st.lists(BLOCKS, max_size=12))
+def test_cursor_takes_one_line_as_it_takes_many(blocks: list[bytes]) -> None:
+    """The short way of a live line prints the same, and leaves the cursor at the same place."""
+    short, long = Cursor(), Cursor()
+    for block in blocks:
+        batch = long.accept(block)
+        message = short.accept_one(block)
+        if message is None:
+            short.accept(block)
+        else:
+            assert [message[:-1]] == list(batch.messages())
+        assert vars(long) == vars(short)
