@@ -34,7 +34,10 @@ class SocketStream:
 
     def __init__(self, sock: socket.socket) -> None:
         self._sock = sock
-        self._recv = sock.recv
+        self._recv: Callable[[int], bytes] = sock.recv
+        if isinstance(sock, ssl.SSLSocket):
+            # What its recv comes to after four calls more, for each line.
+            self._recv = sock._sslobj.read  # type: ignore[attr-defined]  # noqa: SLF001
         self._fd = sock.fileno()
         self._loop = asyncio.get_running_loop()
         self._poller = running_poller()

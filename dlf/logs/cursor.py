@@ -106,7 +106,9 @@ class Cursor:
             block.find(b" ") != width - 1
             or block.find(b"\n") != len(block) - 1
             or self._read
-            or self.replaying
+            or self._skip
+            or self._searching
+            or self._expect_head
         ):
             return None
         second = block[:SECOND]
