@@ -42,6 +42,15 @@ def launched(
             dlf.kill()
 
 
+def finished(
+    workspace: Workspace, framework: str, *flags: str
+) -> tuple[int, dict[str, list[str]], str]:
+    """Run dlf to its end; return its exit code, each pod's lines, and what it said itself."""
+    with launched(workspace, framework, *flags) as dlf:
+        output, errors = dlf.communicate()
+    return dlf.returncode, messages(output), errors
+
+
 def messages(output: str) -> dict[str, list[str]]:
     """Return each pod's lines, by `master-0`, `worker-0`, ...: job names end in random letters."""
     messages: dict[str, list[str]] = {}

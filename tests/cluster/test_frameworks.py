@@ -5,7 +5,7 @@ import pytest
 from dlf.errors import ExitCode
 
 from .image import WORKER_IMAGE
-from .launch import launched, messages
+from .launch import finished
 from .workspace import Workspace
 
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(240, func_only=True)]
@@ -49,6 +49,5 @@ def test_framework_succeeds_with_the_operators_environment(
 ) -> None:
     """The resource is accepted by the webhooks, and each pod knows its part."""
     flags = [*flags, "--image", WORKER_IMAGE, "--command", command]
-    with launched(workspace, framework, *flags) as dlf:
-        output, errors = dlf.communicate()
-    assert (dlf.returncode, messages(output)) == (ExitCode.SUCCEEDED, expected), errors
+    code, printed, errors = finished(workspace, framework, *flags)
+    assert (code, printed) == (ExitCode.SUCCEEDED, expected), errors

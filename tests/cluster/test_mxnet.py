@@ -8,7 +8,7 @@ from dlf.errors import ExitCode
 
 from .cluster import Cluster, running_cluster
 from .image import WORKER_IMAGE
-from .launch import launched, messages
+from .launch import finished
 from .operators import TRAINING_OPERATOR_1_8
 from .workspace import Workspace
 
@@ -44,7 +44,7 @@ def cluster() -> Iterator[Cluster]:
 def test_mxnet_runs_all_roles(workspace: Workspace) -> None:
     """Scheduler, server and worker each learn their role from the operator."""
     flags = ["--image", WORKER_IMAGE, "--num_worker", "1", "--num_ps", "1"]
-    with launched(workspace, "mxnet", *flags, "--command", f"python3 -c '{_MEET}'") as dlf:
-        output, errors = dlf.communicate()
+    command = f"python3 -c '{_MEET}'"
+    code, printed, errors = finished(workspace, "mxnet", *flags, "--command", command)
     expected = {f"{role}-0": [f"{role} of 1"] for role in ("scheduler", "server", "worker")}
-    assert (dlf.returncode, messages(output)) == (ExitCode.SUCCEEDED, expected), errors
+    assert (code, printed) == (ExitCode.SUCCEEDED, expected), errors

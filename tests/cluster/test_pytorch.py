@@ -11,25 +11,11 @@ from dlf.errors import ExitCode
 
 from .image import WORKER_IMAGE
 from .launch import PROJECT, launched, messages
+from .ranks import IDLE, MEET
 from .sandbox import wait_until
 from .workspace import Workspace
 
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(180, func_only=True)]
-
-_MEET = """
-import os, socket
-address = os.environ["MASTER_ADDR"], int(os.environ["MASTER_PORT"])
-if os.environ["RANK"] == "0":
-    with socket.create_server(("", address[1])) as server:
-        for _ in range(int(os.environ["WORLD_SIZE"]) - 1):
-            server.accept()[0].close()
-else:
-    socket.create_connection(address, timeout=60).close()
-"""
-"""Ends in all ranks together: the operator calls the job finished when its master is."""
-
-_IDLE = "trap exit TERM; echo started; sleep 1000 & wait"
-"""Runs until it is told to end, and then ends at once."""
 
 
 def _pytorch(
@@ -49,7 +35,7 @@ def _jobs(workspace: Workspace, client: kubernetes.client.ApiClient) -> list[str
 
 def test_pytorch_succeeds_with_every_line_of_every_rank(workspace: Workspace) -> None:
     """A job whose ranks all end with 0 is a success, and no line is lost, doubled or reordered."""
-    command = f"seq 1 20000; echo rank $RANK of $WORLD_SIZE; python3 -c '{_MEET}'"
+    command = f"seq 1 20000; echo rank $RANK of $WORLD_SIZE; python3 -c '{MEET}'"
     with _pytorch(workspace, command) as dlf:
         output, errors = dlf.communicate()
     expected = {
@@ -81,7 +67,7 @@ def test_pytorch_deletes_its_job_on_sigterm(
     workspace: Workspace, client: kubernetes.client.ApiClient
 ) -> None:
     """A stopped task leaves nothing running."""
-    with _pytorch(workspace, _IDLE) as dlf:
+    with _pytorch(workspace, IDLE) as dlf:
         assert dlf.stdout is not None
         assert "started" in dlf.stdout.readline()
         dlf.send_signal(signal.SIGTERM)
@@ -95,7 +81,7 @@ def test_pytorch_tells_that_its_job_was_deleted(
 ) -> None:
     """A job deleted by somebody else is neither a success nor a failure."""
     api = kubernetes.client.CustomObjectsApi(client)
-    with _pytorch(workspace, _IDLE) as dlf:
+    with _pytorch(workspace, IDLE) as dlf:
         assert dlf.stdout is not None
         assert "started" in dlf.stdout.readline()
         (job,) = _jobs(workspace, client)

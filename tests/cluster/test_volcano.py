@@ -12,36 +12,19 @@ from dlf.errors import ExitCode
 
 from .cluster import Cluster, running_cluster
 from .image import WORKER_IMAGE
-from .launch import launched, messages
+from .launch import finished, launched, messages
+from .ranks import IDLE, MEET
 from .sandbox import wait_until
 from .volcano import VOLCANO
 from .workspace import Workspace
 
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(180, func_only=True)]
 
-_MEET = """
-import os, socket, time
-address = os.environ["MASTER_ADDR"], int(os.environ["MASTER_PORT"])
-if os.environ["RANK"] == "0":
-    with socket.create_server(("", address[1])) as server:
-        for _ in range(int(os.environ["WORLD_SIZE"]) - 1):
-            server.accept()[0].close()
-    raise SystemExit
-while True:
-    try:
-        socket.create_connection(address, timeout=60).close()
-        break
-    except OSError:
-        time.sleep(0.2)
-"""
-"""Ends in all ranks when all have come; nobody waits for the master before they start."""
-_RANK = f"echo $VC_TASK_ROLE rank $RANK of $WORLD_SIZE; python3 -c '{_MEET}'"
+_RANK = f"echo $VC_TASK_ROLE rank $RANK of $WORLD_SIZE; python3 -c '{MEET}'"
 _HOSTS = (
     "export MASTER_ADDR=${VC_WORKER_HOSTS%%,*} MASTER_PORT=8118"
     " RANK=$VC_TASK_INDEX WORLD_SIZE=$VC_WORKER_NUM; "
 )
-_IDLE = "trap exit TERM; echo started; sleep 1000 & wait"
-"""Runs until it is told to end, and then ends at once."""
 
 
 @pytest.fixture(scope="module")
@@ -104,16 +87,15 @@ def test_volcano_job_succeeds_when_its_pods_have_met(
 ) -> None:
     """Volcano admits and starts the gang, and each pod knows its part and finds the first one."""
     flags = [*flags, "--image", WORKER_IMAGE, "--command", command]
-    with launched(workspace, framework, *flags) as dlf:
-        output, errors = dlf.communicate()
-    assert (dlf.returncode, messages(output)) == (ExitCode.SUCCEEDED, expected), errors
+    code, printed, errors = finished(workspace, framework, *flags)
+    assert (code, printed) == (ExitCode.SUCCEEDED, expected), errors
 
 
 def test_colossalai_is_completed_when_its_first_worker_is(
     workspace: Workspace, client: kubernetes.client.ApiClient
 ) -> None:
     """Worker 0 decides, and Volcano itself stops the others."""
-    command = f"python3 -c '{_MEET}'; [ $RANK = 0 ] || {{ {_IDLE}; }}"
+    command = f"python3 -c '{MEET}'; [ $RANK = 0 ] || {{ {IDLE}; }}"
     flags = ["--work_images", WORKER_IMAGE, "--num_worker", "3", "--working_dir", "/tmp"]
     with launched(workspace, "colossalai", *flags, "--command", command) as dlf:
         output, errors = dlf.communicate()
@@ -130,7 +112,7 @@ def test_volcano_job_fails_when_a_rank_fails(
     workspace: Workspace, client: kubernetes.client.ApiClient
 ) -> None:
     """The rank's exit code is told, the peers are stopped, and the failed pod's log is kept."""
-    command = f'[ "$VC_TASK_INDEX" = 1 ] && echo about to fail && exit 7; {_IDLE}'
+    command = f'[ "$VC_TASK_INDEX" = 1 ] && echo about to fail && exit 7; {IDLE}'
     flags = ["--image", WORKER_IMAGE, "--num_worker", "3", "--command", command]
     with launched(workspace, "mindspore", *flags) as dlf:
         output, errors = dlf.communicate()
@@ -151,7 +133,7 @@ def test_volcano_job_is_tried_again_as_often_as_allowed(
     """All pods start anew; the lines of both attempts are printed, and the second one counts."""
     flags = ["--image", WORKER_IMAGE, "--num_worker", "2", "--max_retry", "1"]
     first = "[ -e /mnt/tried ] || { touch /mnt/tried; echo first; exit 7; }"
-    command = f"[ $VC_TASK_INDEX = 1 ] || {first}; {_HOSTS} python3 -c '{_MEET}'; echo met"
+    command = f"[ $VC_TASK_INDEX = 1 ] || {first}; {_HOSTS} python3 -c '{MEET}'; echo met"
     volume = f"{tmp_path}(hostpath):/mnt"
     with launched(
         workspace, "mindspore", *flags, "--command", command, KFJ_TASK_VOLUME_MOUNT=volume
@@ -165,7 +147,7 @@ def test_volcano_job_is_deleted_on_sigterm(
     workspace: Workspace, client: kubernetes.client.ApiClient
 ) -> None:
     """A stopped task leaves nothing running."""
-    flags = ["--image", WORKER_IMAGE, "--num_worker", "2", "--command", _IDLE]
+    flags = ["--image", WORKER_IMAGE, "--num_worker", "2", "--command", IDLE]
     with launched(workspace, "deepspeed", *flags) as dlf:
         assert dlf.stdout is not None
         assert "started" in dlf.stdout.readline()
@@ -177,7 +159,7 @@ def test_volcano_job_is_deleted_on_sigterm(
 
 def test_volcano_says_why_a_gang_is_pending(workspace: Workspace) -> None:
     """The queue has the 8 cards of the node, so 9 are not admitted; the PodGroup tells it."""
-    flags = ["--image", WORKER_IMAGE, "--cluster", "worker=3", "--command", _IDLE]
+    flags = ["--image", WORKER_IMAGE, "--cluster", "worker=3", "--command", IDLE]
     cards = {"KFJ_TASK_RESOURCE_GPU": "3", "GPU_RESOURCE_NAME": "nvidia.com/gpu"}
     expected = "3 not there, queue default has not admitted the gang of 3: NotEnoughResources: "
     with launched(workspace, "megatron", *flags, **cards) as dlf:
