@@ -35,6 +35,7 @@ class Gateway:
         """URL of the API server outside the sandbox."""
         self._loop = asyncio.new_event_loop()
         self._stopped = asyncio.Event()
+        self._connections = set[asyncio.Task[None]]()  # asyncio itself would forget half-closed ones
         self._thread = threading.Thread(target=self._live, name="cluster-gateway", daemon=True)
 
     def start(self) -> None:
@@ -71,9 +72,14 @@ class Gateway:
                 queries.setblocking(False)
                 queries.bind((NODE_ADDRESS, 53))
                 answering = asyncio.create_task(_answer_queries(queries, api))
-                async with await asyncio.start_server(_forward, sock=self._listener):
+                async with await asyncio.start_server(self._accept, sock=self._listener):
                     await self._stopped.wait()
                 answering.cancel()
+
+    def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        connection = asyncio.create_task(_forward(reader, writer))
+        self._connections.add(connection)
+        connection.add_done_callback(self._connections.discard)
 
 
 async def _answer_queries(queries: socket.socket, api: httpx.AsyncClient) -> None:
@@ -116,10 +122,7 @@ async def _addresses(api: httpx.AsyncClient, name: ServiceName) -> list[str]:
 
 
 async def _forward(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    """Carry bytes both ways until both sides have ended or one has failed; then close both.
-
-    When the gateway stops this task is cancelled, which `asyncio.streams` would report as an error.
-    """
+    """Carry bytes both ways until both sides have ended or one has failed; then close both."""
     writers = [writer]
     try:
         inner_reader, inner_writer = await asyncio.open_connection("127.0.0.1", API_PORT)
@@ -127,7 +130,7 @@ async def _forward(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -
         async with asyncio.TaskGroup() as both:
             both.create_task(_pump(reader, inner_writer))
             both.create_task(_pump(inner_reader, writer))
-    except* (OSError, asyncio.CancelledError):
+    except* OSError:
         pass
     finally:
         for each in writers:
