@@ -35,7 +35,7 @@ class Gateway:
         """URL of the API server outside the sandbox."""
         self._loop = asyncio.new_event_loop()
         self._stopped = asyncio.Event()
-        self._connections = set[asyncio.Task[None]]()  # asyncio itself would forget half-closed ones
+        self._connections = set[asyncio.Task[None]]()  # asyncio forgets half-closed ones
         self._thread = threading.Thread(target=self._live, name="cluster-gateway", daemon=True)
 
     def start(self) -> None:
