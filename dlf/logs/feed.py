@@ -38,6 +38,11 @@ class Feed:
         self._lines = LineBuffer()
         self._held = 0
 
+    def inherit(self, other: "Feed") -> None:
+        """Go on where another feed has come to: what it printed was this log."""
+        self.cursor, self.kept = other.cursor, other.kept
+        other.kept = deque(maxlen=KEPT_LINES)
+
     def begin(self) -> None:
         """A stream was opened: an unended line comes again."""
         self._lines.take()

@@ -54,8 +54,8 @@ class Multiplexer:
         self._desk = Desk(source, writer, options, notice)
         self._files = LogFiles(options.log_dir, notice) if options.log_dir else None
         self._collapser = Collapser() if options.log_collapse else None
-        self._tails: dict[tuple[str, str], list[Tail]] = {}  # by pod UID and container
-        self._latest: dict[tuple[str, str], Tail] = {}  # by pod name and container
+        # By pod name and container, oldest first: names are what a log is asked for by.
+        self._tails: dict[tuple[str, str], list[Tail]] = {}
         self._tails_by_task: dict[asyncio.Task[None], Tail] = {}
         self._looks = Looks()
         self._sweeper: asyncio.Task[None] | None = None
@@ -70,11 +70,10 @@ class Multiplexer:
             if container in self._desk.options.exclude:
                 continue
             new = {instance.id: instance for instance in current}
-            tails = self._tails.setdefault((meta.uid, container), [])
-            for tail in list(tails):
+            tails = self._tails.setdefault((meta.name, container), [])
+            for tail in tails:
                 self._update(tail, new.pop(tail.target.instance, None))
-                if tail.course.deleted and tail.course.finished:
-                    tails.remove(tail)
+            tails[:] = _needed(tails)
             for instance in new.values():
                 target = Target(
                     pod=meta.name,
@@ -84,21 +83,21 @@ class Multiplexer:
                     rank=rank,
                     restart=instance.restart,
                     namespace=meta.namespace,
+                    uid=meta.uid,
                 )
-                self._start(target, instance, tails)
+                self._begin(target, instance, tails)
 
     def forget(self, pod: str) -> None:
         """A pod was deleted: print what still comes of its logs, open none again."""
-        for key, tails in list(self._tails.items()):
-            if tails and tails[0].target.pod == pod:
-                del self._tails[key]
-                for tail in tails:
-                    self._update(tail, None)
+        for (name, _), tails in self._tails.items():
+            for tail in tails if name == pod else ():
+                self._update(tail, None)
 
     def last_lines(self, pod: str, container: str, n: int = KEPT_LINES) -> list[bytes]:
         """The last lines of a container's newest log, at most 20, without timestamps."""
-        tail = self._latest.get((pod, container))
-        return [split(line.rstrip(b"\n"))[1] for line in list(tail.feed.kept)[-n:]] if tail else []
+        tails = self._tails.get((pod, container))
+        kept = list(tails[-1].feed.kept)[-n:] if tails else []
+        return [split(line.rstrip(b"\n"))[1] for line in kept]
 
     def quiet_for(self) -> float:
         """Seconds since any line came."""
@@ -138,10 +137,12 @@ class Multiplexer:
         if self._bug:
             raise self._bug
 
-    def _start(self, target: Target, instance: Instance, tails: list[Tail]) -> None:
+    def _begin(self, target: Target, instance: Instance, tails: list[Tail]) -> None:
+        """Read the log of an instance that is new."""
         if self._sweeper is None:
             self._sweeper = asyncio.create_task(self._sweep())
-        unseen = target.restart - max([tail.target.restart + 1 for tail in tails], default=0)
+        of_pod = [tail.target for tail in tails if tail.target.uid == target.uid]
+        unseen = target.restart - max([each.restart + 1 for each in of_pod], default=0)
         if unseen > 0:
             self._miss(
                 self.unread, f"{target.pod}/{target.container}: {unseen} earlier logs gone unread"
@@ -151,12 +152,33 @@ class Multiplexer:
         options = self._desk.options
         course = Course(ended=instance.ended, previous=instance.previous, follow=options.follow)
         printer = Printer(target, options, self._files, self._collapser)
-        tail = Tail(target, course, self._desk, printer, tails)
-        tails.append(tail)
-        self._latest[target.pod, target.container] = tail
+        tails.append(Tail(target, course, self._desk, printer, self._is_anothers))
+        self._run(tails[-1])
+
+    def _run(self, tail: Tail) -> None:
         task = asyncio.create_task(tail.run())
         self._tails_by_task[task] = tail
         task.add_done_callback(self._finished)
+
+    def _is_anothers(self, tail: Tail) -> bool:
+        """Whether the log whose first line this tail read is read by another instance's tail too.
+
+        A container that restarts, or a pod that is created again, between the watch's word and our
+        request gives us the log of the next instance. Then the older instance's tail is wrong, even
+        if it has come to that log's end, and the newer one goes on from where that has come to.
+        """
+        tails = self._tails[tail.target.pod, tail.target.container]
+        for other in tails:
+            if other is not tail and other.feed.cursor.first == tail.feed.cursor.first:
+                older, newer = sorted((tail, other), key=tails.index)
+                if newer is tail:
+                    newer.feed.inherit(older.feed)
+                is_at_its_end = older.course.finished
+                older.start_again()
+                if is_at_its_end:
+                    self._run(older)
+                return True
+        return False
 
     def _update(self, tail: Tail, instance: Instance | None) -> None:
         """What the pod's status says of a tail's instance; None when it is no longer listed."""
@@ -205,3 +227,17 @@ class Multiplexer:
                 for line in self._collapser.expired(now):
                     text = formatter(line.target, self._desk.options)([line.text], [line.stamp])
                     await self._desk.writer.write(text)
+
+
+def _needed(tails: list[Tail]) -> list[Tail]:
+    """Leave out the logs that are out of reach and done with, once the newer ones are known apart.
+
+    The newest stays: its last lines may be asked for.
+    """
+    return [
+        tail
+        for index, tail in enumerate(tails)
+        if not (tail.course.deleted and tail.course.finished)
+        or tail is tails[-1]
+        or not all(newer.is_recognised for newer in tails[index + 1 :])
+    ]

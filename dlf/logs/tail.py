@@ -3,6 +3,7 @@
 import asyncio
 import copy
 import random
+from collections.abc import Callable
 from contextlib import AsyncExitStack, suppress
 
 from dlf.errors import Rejected
@@ -32,21 +33,28 @@ class Tail:
         course: what is known of its container; kept up to date by the owner, who then calls `wake`.
         desk: shared with other tails.
         printer: of this container.
-        siblings: the tails of the other instances of the same container.
+        is_anothers: asked of this tail when it knows the first line of a log: whether that is
+            another instance's.
 
     Attributes:
         feed: from bytes to printed lines.
+        is_recognised: the log was found to be no other instance's.
     """
 
     def __init__(
-        self, target: Target, course: Course, desk: Desk, printer: Printer, siblings: list["Tail"]
+        self,
+        target: Target,
+        course: Course,
+        desk: Desk,
+        printer: Printer,
+        is_anothers: Callable[["Tail"], bool],
     ) -> None:
         self.target = target
         self.course = course
         self.feed = Feed(target, desk, printer)
         self._desk = desk
-        self._siblings = siblings
-        self._is_recognised = False
+        self._is_anothers = is_anothers
+        self.is_recognised = False
         self._changed = asyncio.Event()
         self._timer: asyncio.Timeout | None = None
         self._why_stopped = End.STALLED
@@ -85,10 +93,11 @@ class Tail:
             self._why_stopped = why
             self._timer.reschedule(asyncio.get_running_loop().time())
 
-    def forget_position(self) -> None:
+    def start_again(self) -> None:
         """What was read was not this log: read it from its start."""
         self.feed.cursor = Cursor()
-        self._is_recognised = False
+        self.is_recognised = False
+        self.course.forget()
         self.stop(End.WRONG)
 
     async def run(self) -> None:
@@ -185,7 +194,7 @@ class Tail:
             return True
 
         while True:
-            is_simple = self._is_recognised and not cursor.replaying
+            is_simple = self.is_recognised and not cursor.replaying
             try:
                 chunk = await stream.read(take if is_simple else None)
             except Exception as error:
@@ -202,7 +211,7 @@ class Tail:
             if batch is not None:
                 if batch.gap and not await self._is_ours(before, was_previous):
                     return End.WRONG
-                if not self._is_recognised and self._is_anothers():
+                if not self.is_recognised and self._is_wrong():
                     return End.WRONG
                 await writer.write(feed.render(batch, self._heard_at))
             self._reading = True
@@ -232,23 +241,12 @@ class Tail:
             return True
         return False
 
-    def _is_anothers(self) -> bool:
-        """Whether the log whose first lines came is read by the tail of another instance too.
-
-        A container that restarts between the watch's word and our request gives us the log of the
-        next instance. Then the older instance's tail is wrong, and the newer one goes on from
-        where that has come to.
-        """
-        first = self.feed.cursor.first
-        self._is_recognised = bool(first)
-        for other in self._siblings if first else ():
-            if other is not self and other.feed.cursor.first == first:
-                older, newer = sorted((self, other), key=lambda tail: tail.target.restart)
-                if newer is self:
-                    newer.feed.cursor = older.feed.cursor
-                older.forget_position()
-                return True
-        return False
+    def _is_wrong(self) -> bool:
+        """Whether this log, of which the first lines may have come, is another instance's."""
+        is_known = bool(self.feed.cursor.first)
+        is_wrong = is_known and self._is_anothers(self)
+        self.is_recognised = is_known and not is_wrong
+        return is_wrong
 
     async def _wait_for_change(self, seconds: float) -> None:
         with suppress(TimeoutError):

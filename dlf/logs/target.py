@@ -15,6 +15,7 @@ class Target(msgspec.Struct, frozen=True):
         rank: global rank, or None where the role has none.
         restart: how many instances of this container came before.
         namespace: of the pod.
+        uid: of the pod.
     """
 
     pod: str
@@ -24,6 +25,7 @@ class Target(msgspec.Struct, frozen=True):
     rank: int | None = None
     restart: int = 0
     namespace: str = ""
+    uid: str = ""
 
     @property
     def name(self) -> str:

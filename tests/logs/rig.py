@@ -118,8 +118,11 @@ class Rig:
     def show(self, pod: str) -> None:
         """Let the multiplexer see the pod as it is."""
         rank = int(pod.rpartition("-")[2]) if pod[-1].isdigit() else None
-        found = self.api.store.get(self._pods, pod)
-        self.mux.observe(msgspec.convert(found, Pod), "worker", rank)
+        self.mux.observe(self.pod(pod), "worker", rank)
+
+    def pod(self, name: str) -> Pod:
+        """The pod as it is."""
+        return msgspec.convert(self.api.store.get(self._pods, name), Pod)
 
     def _change(self, pod: str, container: str, *, restart: bool = False, **state: Any) -> None:
         status = self.api.store.get(self._pods, pod)["status"]

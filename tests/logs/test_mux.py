@@ -8,7 +8,7 @@ import pytest
 from fake_api import Cut, FakeApi
 from fake_api.logs import ContainerLog
 from kube.scenario import scenario
-from logs.rig import Rig
+from logs.rig import NAMESPACE, Rig
 
 from dlf.kube.client import KubeClient
 from dlf.logs.options import LogOptions
@@ -279,6 +279,56 @@ async def test_a_restart_that_the_watch_tells_late_mixes_no_logs(
     assert ["first 0", "second 0", "second 1"] == sorted(rig.output.of("p-0"))
     await rig.mux.aclose()
     assert ([], []) == (rig.mux.unread, rig.mux.incomplete)
+
+
+@scenario
+async def test_a_restart_that_was_read_to_its_end_instead_of_the_log_asked_for(
+    api: FakeApi, client: KubeClient
+) -> None:
+    """Two restarts, told late: the first instance's log is gone, although a stream for it ended."""
+    rig = Rig(api, client)
+    rig.log("p-0").write("first 0")
+    rig.start("p-0", show=False)
+    shown = rig.pod("p-0")
+    rig.restart("p-0", show=False).write("second 0")
+    rig.restart("p-0", show=False).write("third 0")
+    rig.end("p-0", show=False)
+    rig.mux.observe(shown, "worker", 0)
+    await asyncio.sleep(1)
+    rig.show("p-0")
+    assert await rig.mux.drain(60)
+    assert ["second 0", "third 0"] == sorted(rig.output.of("p-0"))
+    assert [b"third 0"] == rig.mux.last_lines("p-0", "pytorch")
+    assert ["p-0/pytorch: gone before it was read"] == rig.mux.unread
+    await rig.mux.aclose()
+
+
+@pytest.mark.parametrize("is_told", [False, True], ids=["unseen", "seen"])
+@scenario
+async def test_a_pod_created_again_under_its_name_is_printed_once(
+    api: FakeApi, client: KubeClient, is_told: bool
+) -> None:
+    """Its log is asked for by name: what the tail of the pod before it read is not read again."""
+    rig = Rig(api, client)
+    rig.start("p-0", show=False)
+    shown = rig.pod("p-0")
+    api.store.remove(api.collection("pods", NAMESPACE), "p-0")
+    again = api.logs.restart(NAMESPACE, "p-0", "pytorch")
+    again.write("again 0", at="2026-01-02T03:04:05.000000001Z")
+    rig.start("p-0", show=False)
+    rig.mux.observe(shown, "worker", 0)
+    await asyncio.sleep(1)
+    if is_told:
+        rig.mux.forget("p-0")
+    rig.show("p-0")
+    await asyncio.sleep(1)
+    again.write("again 1", at="2026-01-02T03:04:07.000000001Z")
+    rig.end("p-0")
+    assert await rig.mux.drain(60)
+    assert ["again 0", "again 1"] == rig.output.of("p-0")
+    assert ["p-0/pytorch: gone before it was read"] == rig.mux.unread
+    await rig.mux.aclose()
+    assert [] == rig.mux.incomplete
 
 
 @scenario
