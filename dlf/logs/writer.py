@@ -59,6 +59,7 @@ class Writer:
         self._chunk = b""  # being written
         self._at = 0
         self.waiting = 0
+        self._taken = 0  # bytes, since the last `_pump`
         self._scheduled = False
         self._watching = False
         self._wrote_at = 0.0
@@ -99,8 +100,13 @@ class Writer:
             raise OutputClosed(self.closed.reason)
         if not lines:
             return
+        if len(lines) < PIPE_BUF < self.waiting + len(lines) and not self._watching:
+            self._write_some()  # a whole piece already: it does not wait for the other logs' lines
+            if self.closed:
+                raise OutputClosed(self.closed.reason)
         self._queue.append(lines)
         self.waiting += len(lines)
+        self._taken += len(lines)
         if not self._scheduled:
             # Once for all lines of this turn of the event loop, from however many pods.
             self._scheduled = True
@@ -134,7 +140,7 @@ class Writer:
 
     def _pump(self) -> None:
         """Write until the reader has enough, then wait for it."""
-        is_small = self.waiting < _SMALL
+        is_small, self._taken = self._taken < _SMALL, 0
         done = self._write_some()
         self._scheduled = not done
         self._watch(not done)

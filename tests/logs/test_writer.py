@@ -77,6 +77,28 @@ def test_writer_gives_a_slow_reader_every_byte(pipe: tuple[int, int], size: int)
 
 
 @pytest.mark.usefixtures("way")
+def test_writer_keeps_no_line_back_that_fills_a_piece(pipe: tuple[int, int]) -> None:
+    """The first of many live lines are read while the others are still being taken."""
+    lines = LINES.splitlines(keepends=True)[:300]  # less than a pipe holds
+
+    async def scenario() -> None:
+        writer = Writer(pipe[1])
+        taken = 0
+        for line in lines:
+            writer.put(line)
+            taken += len(line)
+            assert writer.waiting <= PIPE_BUF
+        got = os.read(pipe[0], taken)
+        assert got.endswith(b"\n")
+        assert taken - PIPE_BUF <= len(got) < taken
+        await writer.drained()
+        assert b"".join(lines) == got + os.read(pipe[0], taken)
+        writer.close()
+
+    asyncio.run(scenario())
+
+
+@pytest.mark.usefixtures("way")
 def test_writer_never_blocks_the_loop_and_takes_little(pipe: tuple[int, int]) -> None:
     """With a reader that reads nothing, writers wait and everything else goes on."""
 
