@@ -34,7 +34,6 @@ CHECKOUT = Path(__file__).parent.parent
 
 def build(workshop: Workshop, cpus: list[str], revision: str) -> dict[str, Path]:
     """Return the executable of each CPU."""
-    source = sources.fetch(workshop)
     # Nuitka waits for the build machine's interpreter, so what is for the other CPU gives way.
     shops = {BUILD_CPU: workshop} | {
         cpu: replace(workshop, nice=10) for cpu in cpus if cpu != BUILD_CPU
@@ -42,17 +41,22 @@ def build(workshop: Workshop, cpus: list[str], revision: str) -> dict[str, Path]
     parts: dict[str, tuple[Future[Any], ...]] = {}
     build_python: Future[Path] | None = None
     with Graph(stop=workshop.commands.stop) as graph:
+        source = sources.fetch(graph, workshop)
         for cpu, shop in shops.items():
             toolchain = graph.call(Toolchain, shop, source["ziglang"], cpu)
-            library = graph.call(libraries.build, shop, toolchain, source)
+            library = graph.call(
+                libraries.build, shop, toolchain, source["zlib"], source["openssl"]
+            )
             python = graph.call(
                 interpreter.build, shop, toolchain, source["python3.13"], library, build_python
             )
             build_python = build_python or python
             extension = graph.call(extensions.build, shop, toolchain, source["msgspec"], python)
             parts[cpu] = (toolchain, library, python, extension)
+        parts_of_program = [source[name] for name in translate.DEPENDENCIES]
         translated = graph.call(
-            translate.build, workshop, source, build_python, CHECKOUT / "dlf", revision
+            *(translate.build, workshop, build_python, CHECKOUT / "dlf", revision),
+            *(source["nuitka"], *parts_of_program),
         )
         programs = {
             cpu: graph.call(link.build, shops[cpu], source["nuitka"], translated, *parts[cpu])

@@ -64,9 +64,9 @@ class Toolchain:
 
         def scripts(bench: Bench) -> None:
             words = f"clang -target {target} {' '.join(flags)}"
-            _script(bench.out / f"cc-{cpu}", f'{program} {words} "$@" {last}')
+            script(bench.out / f"cc-{cpu}", f'exec {program} {words} "$@" {last}')
             for tool in ("ar", "ranlib", "ld.lld"):
-                _script(bench.out / tool, f'{program} {tool} "$@"')
+                script(bench.out / tool, f'exec {program} {tool} "$@"')
 
         self._bin = workshop.make(f"toolchain-{cpu}", [str(program), *flags, last], scripts)
         self.cpu = cpu
@@ -77,6 +77,7 @@ class Toolchain:
         return {"PATH": f"{self._bin}:{os.environ['PATH']}", "AR": "ar", "RANLIB": "ranlib"}
 
 
-def _script(file: Path, command: str) -> None:
-    file.write_text(f"#!/bin/sh\nexec {command}\n")
+def script(file: Path, command: str) -> None:
+    """Write a shell script of one command."""
+    file.write_text(f"#!/bin/sh\n{command}\n")
     file.chmod(0o755)

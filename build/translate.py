@@ -50,24 +50,25 @@ TARGET = "linux-" + {{"x86_64": "amd64", "aarch64": "arm64"}}[os.uname().machine
 
 
 def build(
-    workshop: Workshop, sources: dict[str, Path], python: Path, package: Path, revision: str
+    workshop: Workshop, python: Path, package: Path, revision: str, nuitka: Path, *modules: Path
 ) -> Path:
     """Return a directory with c/, headers/, and calls: the compiler calls Nuitka would have made.
 
-    `package` is the directory dlf/ of a checkout, `revision` its commit.
+    `package` is the directory dlf/ of a checkout, `revision` its commit, `modules` the sources of
+    DEPENDENCIES.
     """
     # What Nuitka found in modules kept as bytecode; it takes most of the time to find out.
     known = workshop.cache / f"nuitka-{python.name}"
     left_out = [name for group in TRIM["translate"].values() for name in group]
 
     def work(bench: Bench) -> None:
-        modules = bench.scratch / "modules"
-        for name in DEPENDENCIES:
-            _copy_python(_modules(sources[name]), modules)
-        _copy_python(package, modules / "dlf")
-        (modules / "dlf/_build.py").write_text(_BUILD_MODULE.format(revision=revision))
+        site = bench.scratch / "modules"
+        for module in modules:
+            _copy_python(_packages(module), site)
+        _copy_python(package, site / "dlf")
+        (site / "dlf/_build.py").write_text(_BUILD_MODULE.format(revision=revision))
         for name in STAND_INS:
-            shutil.copy(TOOLS / name, modules)
+            shutil.copy(TOOLS / name, site)
         # Nuitka's parts start each other with a search path of their own, so the stand-ins are put
         # into the standard library of a copy of the interpreter.
         own_python = bench.scratch / "python"
@@ -78,7 +79,7 @@ def build(
         for compiler in ("fake-clang", "fake-clang++"):
             shutil.copy(TOOLS / "fake-clang", tools / compiler)
         env = {
-            "PYTHONPATH": f"{sources['nuitka']}:{modules}",
+            "PYTHONPATH": f"{nuitka}:{site}",
             "PYTHONHASHSEED": "0",
             "CC": f"{tools}/fake-clang",
             "CXX": f"{tools}/fake-clang++",
@@ -101,12 +102,12 @@ def build(
         headers = next((known / "adapted_headers").iterdir())
         shutil.copytree(headers, bench.out / "headers")
 
-    made_of = [python.name, *(sources[name].name for name in ("nuitka", *DEPENDENCIES))]
+    made_of = [python.name, nuitka.name, *(module.name for module in modules)]
     made_of += [revision, repr(left_out)]
     return workshop.make("translated", [*made_of, package, TOOLS, Path(__file__)], work)
 
 
-def _modules(source: Path) -> Path:
+def _packages(source: Path) -> Path:
     """Return the folder with a dependency's packages: src/ in an sdist, all of it in a wheel."""
     folder = source / "src"
     return folder if folder.is_dir() else source
