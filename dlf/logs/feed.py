@@ -45,9 +45,13 @@ class Feed:
 
     def begin(self) -> None:
         """A stream was opened: an unended line comes again."""
+        self.drop()
+        self.cursor.reopen()
+
+    def drop(self) -> None:
+        """Forget an unended line."""
         self._lines.take()
         self._account()
-        self.cursor.reopen()
 
     def take_one(self, chunk: bytes, now: float) -> bytes | None:
         """What to print of a chunk that is one live line, printed plainly; else None.

@@ -118,6 +118,8 @@ class Tail:
                 end = await self._read_stream()
             finally:
                 self._desk.slots.release()
+            if end is End.WRONG:
+                self.feed.drop()
             pause = self.course.stop(end, progress=self.feed.progress, why=self._why)
             pause = max(self._wait, pause * random.uniform(0.5, 1.0))  # noqa: S311 jitter
             if pause and not self.course.finished:
