@@ -110,9 +110,10 @@ class Course:
         self._failures = 0 if progress else self._failures + 1
         return float(min(LONGEST_PAUSE, _FIRST_PAUSE * 2**self._failures))
 
-    def forget(self) -> None:
-        """What was read was another instance's log."""
-        self.opened = self.finished = self._was_clean = False
+    def forget(self, *, opened: bool) -> None:
+        """What was read was another instance's log; `opened`: not all of it."""
+        self.opened = opened
+        self.finished = self._was_clean = False
 
     def _gone(self) -> str:
         return "gone before its end was read" if self.opened else "gone before it was read"

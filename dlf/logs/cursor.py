@@ -33,7 +33,8 @@ class Cursor:
 
     Attributes:
         last: timestamp of the last printed line, or b"".
-        first: the log's first line (its beginning), by which the log is recognised, or b"".
+        first: the log's first line (its beginning) or the first one after a gap, by which the log is
+            recognised; or b"".
     """
 
     def __init__(self) -> None:
@@ -195,6 +196,8 @@ class Cursor:
     def _print(self, batch: Batch) -> Batch:
         """Count the lines of a batch as printed."""
         lines = batch.lines
+        if batch.gap:
+            self.first = b""
         if not lines:
             return batch
         batch.width = self._width = common_width(lines)

@@ -174,7 +174,7 @@ class Multiplexer:
                 if newer is tail:
                     newer.feed.inherit(older.feed)
                 is_at_its_end = older.course.finished
-                older.start_again()
+                older.go_back()
                 if is_at_its_end:
                     self._run(older)
                 return True

@@ -55,6 +55,7 @@ class Tail:
         self._desk = desk
         self._is_anothers = is_anothers
         self.is_recognised = False
+        self._sure: Cursor | None = None  # the position before the last gap
         self._changed = asyncio.Event()
         self._timer: asyncio.Timeout | None = None
         self._why_stopped = End.STALLED
@@ -93,11 +94,11 @@ class Tail:
             self._why_stopped = why
             self._timer.reschedule(asyncio.get_running_loop().time())
 
-    def start_again(self) -> None:
-        """What was read was not this log: read it from its start."""
-        self.feed.cursor = Cursor()
-        self.is_recognised = False
-        self.course.forget()
+    def go_back(self) -> None:
+        """What was read was not this log, from its start or since a gap: read it from there."""
+        self.feed.cursor = self._sure or Cursor()
+        self.course.forget(opened=self._sure is not None)
+        self.is_recognised, self._sure = False, None
         self.stop(End.WRONG)
 
     async def run(self) -> None:
@@ -211,8 +212,10 @@ class Tail:
             batch = feed.take(chunk)
             self._heard_at = loop.time()
             if batch is not None:
-                if batch.gap and not await self._is_ours(before, was_previous):
-                    return End.WRONG
+                if batch.gap:
+                    if not await self._is_ours(before, was_previous):
+                        return End.WRONG
+                    self.is_recognised, self._sure = False, before
                 if not self.is_recognised and self._is_wrong():
                     return End.WRONG
                 await writer.write(feed.render(batch, self._heard_at))

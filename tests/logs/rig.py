@@ -105,10 +105,14 @@ class Rig:
     def restart(self, pod: str, container: str = CONTAINER, *, show: bool = True) -> ContainerLog:
         """The container ends and starts again; return its new log."""
         log = self.api.logs.restart(NAMESPACE, pod, container)
+        self.tell_restart(pod, container, show=show)
+        return log
+
+    def tell_restart(self, pod: str, container: str = CONTAINER, *, show: bool = True) -> None:
+        """The pod's status says that the container ended and started again."""
         self._change(pod, container, restart=True, running={})
         if show:
             self.show(pod)
-        return log
 
     def delete(self, pod: str) -> None:
         """The pod object goes away, and with it what kubelet has of its logs."""

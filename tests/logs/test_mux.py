@@ -370,6 +370,32 @@ async def test_a_log_that_another_was_taken_for_is_not_finished_by_an_empty_rest
 
 
 @scenario
+async def test_a_restart_that_the_status_tells_late_is_printed_once(
+    api: FakeApi, client: KubeClient
+) -> None:
+    """A kubelet that was cut off serves the next instance's log before it tells of the restart."""
+    rig = Rig(api, client)
+    rig.start("p-0")
+    first = rig.log("p-0")
+    first.cuts.append(Cut(after=60))
+    first.write("first 0", at="2026-01-02T03:04:05.000000001Z")
+    first.write("first 1", at="2026-01-02T03:04:05.000000002Z")
+    await asyncio.sleep(0.1)
+    second = api.logs.restart(NAMESPACE, "p-0", "pytorch")
+    second.write("second 0", at="2026-01-02T03:04:06.000000001Z")
+    await asyncio.sleep(20)
+    assert ["first 0", "second 0"] == rig.output.of("p-0")
+    rig.tell_restart("p-0")
+    await asyncio.sleep(20)
+    second.write("second 1", at="2026-01-02T03:04:37.000000001Z")
+    rig.end("p-0")
+    assert await rig.mux.drain(60)
+    assert ["first 0", "second 0", "first 1", "second 1"] == rig.output.of("p-0")
+    await rig.mux.aclose()
+    assert ([], []) == (rig.mux.unread, rig.mux.incomplete)
+
+
+@scenario
 async def test_a_restart_that_the_watch_does_not_tell_mixes_no_logs(
     api: FakeApi, client: KubeClient
 ) -> None:
