@@ -40,7 +40,13 @@ def test_closed_stderr_leaves_stdout_to_the_log(local: list[str]) -> None:
 def test_signal_stops_the_job(local: list[str], number: signal.Signals, code: int) -> None:
     """A terminal that has gone stops the job as SIGTERM does."""
     words = [*local, "--command", "echo begun; sleep 1000"]
-    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
+    with subprocess.Popen(
+        words,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        # Under nohup, or in a shell's background, it would be ignored, and rightly so.
+        preexec_fn=lambda: signal.signal(number, signal.SIG_DFL),
+    ) as process:
         assert process.stdout is not None
         assert process.stdout.readline().endswith(b"begun\n")
         process.send_signal(number)

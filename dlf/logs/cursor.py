@@ -33,8 +33,8 @@ class Cursor:
 
     Attributes:
         last: timestamp of the last printed line, or b"".
-        first: the log's first line (its beginning) or the first one after a gap, by which the log is
-            recognised; or b"".
+        first: the beginning of the log's first line, or of the first one after a gap: what the log
+            is recognised by. b"" before.
     """
 
     def __init__(self) -> None:

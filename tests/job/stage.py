@@ -177,6 +177,15 @@ class Stage:
 
     def restarts(self, pod: str, count: int, code: int) -> None:
         """The pod's container failed with this code, and runs again."""
+        self.begins_log(pod)
+        self.tells_restart(pod, count, code)
+
+    def begins_log(self, pod: str) -> None:
+        """The pod's container runs again, with a log of its own; its status does not say so yet."""
+        self.api.logs.restart(NAMESPACE, pod, self._container(pod))
+
+    def tells_restart(self, pod: str, count: int, code: int) -> None:
+        """The pod's status says that its container failed with this code, and runs again."""
         name = self._container(pod)
         ended = {"exitCode": code, "reason": "Error", "finishedAt": self.api.store.stamp()}
         status = {
@@ -186,7 +195,6 @@ class Stage:
             "state": {"running": {"startedAt": self.api.store.stamp()}},
             "lastState": {"terminated": {**ended, "containerID": self._status(pod)["containerID"]}},
         }
-        self.api.logs.restart(NAMESPACE, pod, name)
         self.api.store.patch(self.pods, pod, {"status": {"containerStatuses": [status]}})
 
     def waits(self, pod: str, reason: str, message: str = "") -> None:

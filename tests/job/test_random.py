@@ -93,9 +93,11 @@ class Histories(World):
     def pod_prints(self, pod: str, count: int) -> None:
         self.print_lines(pod, count)
 
-    @of_pod("Running")
-    def pod_restarts(self, pod: str) -> None:
+    @of_pod("Running", is_told=st.booleans())
+    def pod_restarts(self, pod: str, is_told: bool) -> None:
         self.restart_pod(pod)
+        if is_told:
+            self.tell(pod)
 
     @of_pod("Running", code=st.sampled_from([0, 0, 0, 1, 137]), count=st.integers(0, 2))
     def pod_ends(self, pod: str, code: int, count: int) -> None:
@@ -164,6 +166,8 @@ class Histories(World):
 
     async def _come_to_the_end(self) -> None:
         try:
+            for pod in self.there():
+                self.tell(pod)
             if self.is_calm:
                 await self.recover()
                 await asyncio.sleep(CALM)

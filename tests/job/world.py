@@ -70,6 +70,7 @@ class World(RuleBasedStateMachine):
         self._staging = AsyncExitStack()
         self._current: dict[str, int] = {}  # log of each pod
         self._restarts: dict[str, int] = {}
+        self._untold: set[str] = set()  # pods that restarted before their status says so
         self.job = ""
         self.phases: dict[str, str] = {}
         self.gone: set[str] = set()
@@ -138,15 +139,25 @@ class World(RuleBasedStateMachine):
         self._begin_log(pod)
 
     def restart_pod(self, pod: str) -> None:
+        """The container restarts; `tell` lets its status say so."""
+        self.tell(pod)
         self._restarts[pod] += 1
-        self.stage.restarts(pod, self._restarts[pod], code=1)
+        self.stage.begins_log(pod)
+        self._untold.add(pod)
         self._begin_log(pod)
 
+    def tell(self, pod: str) -> None:
+        if pod in self._untold:
+            self.stage.tells_restart(pod, self._restarts[pod], code=1)
+            self._untold.remove(pod)
+
     def end_pod(self, pod: str, code: int) -> None:
+        self.tell(pod)
         self.stage.ends(pod, code)
         self.phases[pod] = "Failed" if code else "Succeeded"
 
     def remove_pod(self, pod: str) -> None:
+        self.tell(pod)
         self.stage.api.store.remove(self.stage.pods, pod)
         self.gone.add(pod)
         self.unreachable |= {log for log, (name, _) in enumerate(self.written) if name == pod}
