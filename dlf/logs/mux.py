@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Callable
-from itertools import groupby
+from itertools import chain, groupby
 
 from dlf.logs.collapse import Collapser
 from dlf.logs.course import Course, End
@@ -54,8 +54,8 @@ class Multiplexer:
         self._desk = Desk(source, writer, options, notice)
         self._files = LogFiles(options.log_dir, notice) if options.log_dir else None
         self._collapser = Collapser() if options.log_collapse else None
-        # By pod name and container, oldest first: names are what a log is asked for by.
-        self._tails: dict[tuple[str, str], list[Tail]] = {}
+        # By pod and container, oldest first. By names, as these are what a log is asked for by.
+        self._tails: dict[str, dict[str, list[Tail]]] = {}
         self._tails_by_task: dict[asyncio.Task[None], Tail] = {}
         self._looks = Looks()
         self._sweeper: asyncio.Task[None] | None = None
@@ -66,11 +66,15 @@ class Multiplexer:
     def observe(self, pod: Pod, role: str, rank: int | None) -> None:
         """A pod was listed, added or changed: start what it has, note what has ended."""
         meta = pod.metadata
+        containers = self._tails.setdefault(meta.name, {})
+        for tail in chain.from_iterable(containers.values()):
+            if tail.target.uid != meta.uid:  # of a pod that had this name before
+                self._update(tail, None)
         for container, current in groupby(instances(pod), lambda instance: instance.container):
             if container in self._desk.options.exclude:
                 continue
             new = {instance.id: instance for instance in current}
-            tails = self._tails.setdefault((meta.name, container), [])
+            tails = containers.setdefault(container, [])
             for tail in tails:
                 self._update(tail, new.pop(tail.target.instance, None))
             tails[:] = _needed(tails)
@@ -89,13 +93,12 @@ class Multiplexer:
 
     def forget(self, pod: str) -> None:
         """A pod was deleted: print what still comes of its logs, open none again."""
-        for (name, _), tails in self._tails.items():
-            for tail in tails if name == pod else ():
-                self._update(tail, None)
+        for tail in chain.from_iterable(self._tails.get(pod, {}).values()):
+            self._update(tail, None)
 
     def last_lines(self, pod: str, container: str, n: int = KEPT_LINES) -> list[bytes]:
         """The last lines of a container's newest log, at most 20, without timestamps."""
-        tails = self._tails.get((pod, container))
+        tails = self._tails.get(pod, {}).get(container)
         kept = list(tails[-1].feed.kept)[-n:] if tails else []
         return [split(line.rstrip(b"\n"))[1] for line in kept]
 
@@ -124,8 +127,8 @@ class Multiplexer:
     async def aclose(self) -> None:
         """Stop all tails and name those that were not at their end. Raises what a bug raised."""
         now = asyncio.get_running_loop().time()
-        for tails in self._tails.values():
-            for tail in tails:
+        for containers in self._tails.values():
+            for tail in chain.from_iterable(containers.values()):
                 if not tail.course.finished and not tail.is_quiet(now, QUIET):
                     self.incomplete.append(f"{tail.target.name}: stopped before its end")
         tasks = [*self._tails_by_task, *([self._sweeper] if self._sweeper else ())]
@@ -167,7 +170,7 @@ class Multiplexer:
         request gives us the log of the next instance. Then the older instance's tail is wrong, even
         if it has come to that log's end, and the newer one goes on from where that has come to.
         """
-        tails = self._tails[tail.target.pod, tail.target.container]
+        tails = self._tails[tail.target.pod][tail.target.container]
         for other in tails:
             if other is not tail and other.feed.cursor.first == tail.feed.cursor.first:
                 older, newer = sorted((tail, other), key=tails.index)

@@ -332,6 +332,30 @@ async def test_a_pod_created_again_under_its_name_is_printed_once(
 
 
 @scenario
+async def test_a_pod_that_waits_to_start_again_ends_the_log_before(
+    api: FakeApi, client: KubeClient
+) -> None:
+    """The new pod has no container yet, and nobody saw the old one go: its log is named."""
+    rig = Rig(api, client)
+    rig.start("p-0")
+    rig.log("p-0").write("first 0")
+    await settle()
+    api.store.remove(api.collection("pods", NAMESPACE), "p-0")
+    await api.server.drop()
+    rig.start("p-0", show=False)
+    api.store.patch(
+        api.collection("pods", NAMESPACE),
+        "p-0",
+        {"status": {"phase": "Pending", "containerStatuses": []}},
+    )
+    rig.show("p-0")
+    assert await rig.mux.drain(60)
+    assert ["first 0"] == rig.output.of("p-0")
+    assert ["p-0/pytorch: gone before its end was read"] == rig.mux.incomplete
+    await rig.mux.aclose()
+
+
+@scenario
 async def test_a_restart_between_two_streams_is_no_gap(api: FakeApi, client: KubeClient) -> None:
     """The reopened stream is the next instance's, before the watch says so: nothing is lost."""
     rig = Rig(api, client)
