@@ -27,6 +27,7 @@ class ContainerLog:
         ended: the container is done; followers get what there is and then the end.
         silent: followers get nothing more: the stall of a rotated file.
         cuts: one for each of the next followers.
+        before: rows of the instances before it, so that its own have later times.
         followers: how many streams are open.
     """
 
@@ -35,6 +36,7 @@ class ContainerLog:
     ended: bool = False
     silent: bool = False
     cuts: deque[Cut] = field(default_factory=deque)
+    before: int = 0
     _waiting: set[asyncio.Event] = field(default_factory=set)
 
     @property
@@ -93,7 +95,8 @@ class ContainerLog:
     def _stamp(self) -> str:
         # As the kubelet writes them: always nine digits of the second.
         now = self.now()
-        return f"{now:%Y-%m-%dT%H:%M:%S}.{now.microsecond:06d}{len(self.rows) % 1000:03d}Z"
+        row = self.before + len(self.rows)
+        return f"{now:%Y-%m-%dT%H:%M:%S}.{now.microsecond:06d}{row % 1000:03d}Z"
 
 
 class Logs:
@@ -112,9 +115,11 @@ class Logs:
 
     def restart(self, namespace: str, pod: str, container: str) -> ContainerLog:
         """End the current instance and start the next one."""
-        self.of(namespace, pod, container).end()
-        self._logs[namespace, pod, container].append(ContainerLog(self._now))
-        return self.of(namespace, pod, container)
+        last = self.of(namespace, pod, container)
+        last.end()
+        log = ContainerLog(self._now, before=last.before + len(last.rows))
+        self._logs[namespace, pod, container].append(log)
+        return log
 
     def find(
         self, namespace: str, pod: str, container: str, *, previous: bool
