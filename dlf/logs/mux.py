@@ -75,9 +75,9 @@ class Multiplexer:
                 continue
             new = {instance.id: instance for instance in current}
             tails = containers.setdefault(container, [])
+            tails[:] = _needed(tails)
             for tail in tails:
                 self._update(tail, new.pop(tail.target.instance, None))
-            tails[:] = _needed(tails)
             for instance in new.values():
                 target = Target(
                     pod=meta.name,
@@ -235,7 +235,8 @@ class Multiplexer:
 def _needed(tails: list[Tail]) -> list[Tail]:
     """Leave out the logs that are out of reach and done with, once the newer ones are known apart.
 
-    The newest stays: its last lines may be asked for.
+    Before the news of a restart: by that an older log may turn out to have been a newer one's. The
+    newest stays, too: its last lines may be asked for.
     """
     return [
         tail
