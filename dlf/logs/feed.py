@@ -90,7 +90,7 @@ class Feed:
         if batch.gap:
             self._desk.notice(
                 f"{self._target.name}: lines may be missing between {batch.gap.after}"
-                f" and {batch.gap.before}: the log was rotated while it could not be read"
+                f" and {batch.gap.before}: the log was rotated or begun anew while it was not read"
             )
         for line in batch.lines[-KEPT_LINES:]:
             self.kept.append(line[:_KEPT_BYTES])

@@ -71,7 +71,7 @@ class Tail:
 
     def is_quiet(self, now: float, seconds: float) -> bool:
         """Whether this is the open stream of a running container, silent for that long."""
-        return self._reading and not self.course.ended and now - self._heard_at > seconds
+        return self._reading and not self.course.over and now - self._heard_at > seconds
 
     def overdue(self, now: float) -> Silence | None:
         """The silence of this open stream of a running container, if it lasts for too long."""

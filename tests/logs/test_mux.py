@@ -512,6 +512,21 @@ async def test_a_pod_that_vanished_unread_is_named(api: FakeApi, client: KubeCli
 
 
 @scenario
+async def test_a_pod_that_vanished_while_it_was_silent_is_named(
+    api: FakeApi, client: KubeClient
+) -> None:
+    """An open stream that says nothing proves nothing when its pod is gone."""
+    rig = Rig(api, client)
+    rig.start("p-0")
+    rig.log("p-0").write("first 0")
+    await asyncio.sleep(10)
+    rig.mux.forget("p-0")
+    assert await rig.mux.drain(60)
+    await rig.mux.aclose()
+    assert ["p-0/pytorch: gone before its end was read"] == rig.mux.incomplete
+
+
+@scenario
 async def test_a_container_still_being_created_is_asked_again(
     api: FakeApi, client: KubeClient
 ) -> None:
