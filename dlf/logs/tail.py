@@ -136,9 +136,9 @@ class Tail:
         stack = AsyncExitStack()
         try:
             async with asyncio.timeout(None) as self._timer:
-                before = copy.copy(self.feed.cursor)
+                cursor = self.feed.cursor
                 stream = await self._open(stack)
-                return await self._read(stream, before)
+                return await self._read(stream, cursor)
         except TimeoutError:
             return self._why_stopped
         except Rejected as error:
@@ -173,10 +173,10 @@ class Tail:
         self.feed.begin()
         return stream
 
-    async def _read(self, stream: LogStream, before: Cursor) -> End:
-        """Print what a stream brings, until it ends."""
+    async def _read(self, stream: LogStream, cursor: Cursor) -> End:
+        """Print what a stream, opened for this position, brings until it ends."""
         loop = asyncio.get_running_loop()
-        feed, cursor, was_previous = self.feed, self.feed.cursor, self.course.previous
+        feed, before, was_previous = self.feed, copy.copy(cursor), self.course.previous
         writer = self._desk.writer
         bugs: list[Exception] = []
 
