@@ -19,7 +19,7 @@ from .operators import Operator
 from .pki import Authority, Identity
 from .registration import NAMESPACE, are_served
 from .sandbox import Sandbox, sweep
-from .toolchain import CACHE
+from .toolchain import CACHE, OF_CLUSTERS
 from .workspace import Workspace, create_workspace
 
 _PREFIX = Path("/var/tmp/dlf-cluster-")
@@ -64,6 +64,8 @@ def running_cluster(operator: Operator) -> Iterator[Cluster]:
     Raises:
         RuntimeError, TimeoutError: a component ended or did not get ready; its log is in a note.
     """
+    for program in OF_CLUSTERS:
+        program.build()  # minutes, when cold, in which nothing may wait for it
     sweep(_PREFIX)
     with ExitStack() as teardown:
         directory = Path(f"{_PREFIX}{os.getpid()}-{next(_NUMBERS)}")

@@ -73,8 +73,7 @@ VOLCANO_CONTROLLERS = Program("volcano", f"{_VOLCANO}/controller-manager", "vc-c
 VOLCANO_SCHEDULER = Program("volcano", f"{_VOLCANO}/scheduler", "vc-scheduler")
 VOLCANO_WEBHOOKS = Program("volcano", f"{_VOLCANO}/webhook-manager", "vc-webhook-manager")
 
-PROGRAMS = (
-    STERN,
+OF_CLUSTERS = (
     KUBECTL,
     ETCD,
     APISERVER,
@@ -88,6 +87,8 @@ PROGRAMS = (
     VOLCANO_SCHEDULER,
     VOLCANO_WEBHOOKS,
 )
+"""What the clusters of all tests run; stern is for the benchmarks."""
+PROGRAMS = (STERN, *OF_CLUSTERS)
 
 
 def module_source(module: str, path: str) -> Path:
