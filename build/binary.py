@@ -53,10 +53,14 @@ def build(workshop: Workshop, cpus: list[str], revision: str) -> dict[str, Path]
             build_python = build_python or python
             extension = graph.call(extensions.build, shop, toolchain, source["msgspec"], python)
             parts[cpu] = (toolchain, library, python, extension)
-        parts_of_program = [source[name] for name in translate.DEPENDENCIES]
         translated = graph.call(
-            *(translate.build, workshop, build_python, CHECKOUT / "dlf", revision),
-            *(source["nuitka"], *parts_of_program),
+            translate.build,
+            workshop,
+            build_python,
+            CHECKOUT / "dlf",
+            revision,
+            source["nuitka"],
+            *(source[name] for name in translate.DEPENDENCIES),
         )
         programs = {
             cpu: graph.call(link.build, shops[cpu], source["nuitka"], translated, *parts[cpu])

@@ -8,6 +8,8 @@ import os
 import signal
 import sys
 import tarfile
+import threading
+import time
 from pathlib import Path
 from typing import Any
 
@@ -128,19 +130,24 @@ def test_failure_ends_what_runs_beside_it(tmp_path: Path) -> None:
     commands = Commands()
     began = tmp_path / "began"
     os.mkfifo(began)
+    all_run = threading.Event()
 
     def fail() -> None:
         began.read_text()
+        all_run.wait()
         raise BuildFailed("the reason")
 
     graph = Graph(stop=commands.stop)
     beside = graph.call(commands.run, ["sh", "-c", f"echo > {began}; exec sleep 600"])
     failed = graph.call(fail)
     after = graph.call(commands.run, failed)
+    while not after.running():  # else it would be cancelled instead
+        time.sleep(0.01)
+    all_run.set()
     with pytest.raises(BuildFailed, match="the reason"), graph:
         pass
     assert beside.result() == -signal.SIGTERM
-    assert after.cancelled() or after.exception() is failed.exception()  # either way it never ran
+    assert after.exception() is failed.exception()
     with pytest.raises(BuildFailed, match="stopped"):
         commands.run(["true"])
 

@@ -104,9 +104,13 @@ class Rig:
 
     def restart(self, pod: str, container: str = CONTAINER, *, show: bool = True) -> ContainerLog:
         """The container ends and starts again; return its new log."""
-        log = self.api.logs.restart(NAMESPACE, pod, container)
+        log = self.begin_log(pod, container)
         self.tell_restart(pod, container, show=show)
         return log
+
+    def begin_log(self, pod: str, container: str = CONTAINER) -> ContainerLog:
+        """The container starts again, which no status tells yet; return its new log."""
+        return self.api.logs.restart(NAMESPACE, pod, container)
 
     def tell_restart(self, pod: str, container: str = CONTAINER, *, show: bool = True) -> None:
         """The pod's status says that the container ended and started again."""
@@ -114,10 +118,11 @@ class Rig:
         if show:
             self.show(pod)
 
-    def delete(self, pod: str) -> None:
+    def delete(self, pod: str, *, show: bool = True) -> None:
         """The pod object goes away, and with it what kubelet has of its logs."""
         self.api.store.remove(self._pods, pod)
-        self.mux.forget(pod)
+        if show:
+            self.mux.forget(pod)
 
     def show(self, pod: str) -> None:
         """Let the multiplexer see the pod as it is."""
