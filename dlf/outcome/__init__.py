@@ -1,0 +1,1 @@
+"""How a job ended, and how that is told."""
