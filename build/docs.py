@@ -7,10 +7,10 @@ python3 build/docs.py --check   exit 1 and name the pages that are out of date
 import sys
 from pathlib import Path
 
-from dlf.commands.train import GROUPS
+from dlf.commands.invocation import GROUPS
 from dlf.frameworks import BY_NAME
-from dlf.task.options import Task
 from dlf.task.reference import flags_markdown, variables_markdown
+from dlf.task.settings import TaskSettings
 from dlf.usage import EXIT_CODES
 
 REFERENCE = Path(__file__).parents[1] / "docs" / "reference"
@@ -31,7 +31,7 @@ def pages() -> dict[str, str]:
         ),
         "variables.md": (
             f"# Environment variables of the platform\n\n{_NOTE}\n\n"
-            f"{variables_markdown([('Task', Task), *GROUPS])}"
+            f"{variables_markdown([('Task', TaskSettings), *GROUPS])}"
         ),
         "exit-codes.md": (
             f"# Exit codes\n\n{_NOTE}\n\n| Code | Meaning |\n| --- | --- |\n{codes}\n"

@@ -13,7 +13,8 @@ from dlf.cli import main
 from dlf.edge import Edge
 from dlf.errors import DlfError, ExitCode, Interrupted
 
-_WIDEST = 100  # columns: longer lines are hard to read
+_MAX_COLUMNS = 100  # longer lines are hard to read
+_DEFAULT_COLUMNS = 80  # when stdout is no terminal
 
 
 def run() -> NoReturn:
@@ -31,7 +32,7 @@ def run() -> NoReturn:
 def _open_streams() -> None:
     """Give a standard stream that the caller has closed (`>&-`) to /dev/null.
 
-    Else the next file that is opened would take its number, and what is printed would go there.
+    Otherwise the next file that is opened gets its number, and receives what is printed.
     """
     for descriptor in range(3):
         try:
@@ -47,7 +48,7 @@ def _guarded(argv: list[str]) -> ExitCode:
     try:
         return main(argv, _edge())
     except DlfError as error:
-        _say(error.message + (f"; {error.hint}" if error.hint else ""))
+        _notify(error.message + (f"; {error.hint}" if error.hint else ""))
         return error.exit_code
     except BrokenPipeError:
         return ExitCode.SUCCEEDED
@@ -57,7 +58,7 @@ def _guarded(argv: list[str]) -> ExitCode:
         import traceback
 
         traceback.print_exc()
-        _say("this is a bug in dlf; please report it with the lines above")
+        _notify("this is a bug in dlf; please report it with the lines above")
         return ExitCode.BUG
 
 
@@ -65,17 +66,17 @@ def _edge() -> Edge:
     return Edge(
         env=os.environ,
         out=sys.stdout.write,
-        say=_say,
+        notify=_notify,
         stdout=sys.stdout.fileno(),
         terminal=sys.stdout.isatty(),
         width=_width(),
-        drive=_drive,
+        run=_run_coroutine,
         token=lambda digits: os.urandom((digits + 1) // 2).hex()[:digits],
     )
 
 
-def _say(line: str) -> None:
-    """One line to stderr, whatever was in it; nothing when stderr is gone."""
+def _notify(line: str) -> None:
+    """Print one line to stderr. An error of stderr is ignored: there is nowhere to report it."""
     with contextlib.suppress(OSError, ValueError):
         sys.stderr.write(f"dlf: {' '.join(line.splitlines())}\n")
         sys.stderr.flush()
@@ -83,13 +84,13 @@ def _say(line: str) -> None:
 
 def _width() -> int:
     try:
-        return min(os.get_terminal_size(sys.stdout.fileno()).columns, _WIDEST)
+        return min(os.get_terminal_size(sys.stdout.fileno()).columns, _MAX_COLUMNS)
     except OSError:
-        return 80
+        return _DEFAULT_COLUMNS
 
 
-def _drive(work: Coroutine[Any, Any, Any]) -> Any:
-    """Run to the end; the first signal cancels the work, so that it can clean up.
+def _run_coroutine(work: Coroutine[Any, Any, Any]) -> Any:
+    """Run it to its end in an event loop; the first signal cancels it, so that it can clean up.
 
     Raises:
         Interrupted: the work was cancelled by a signal.
@@ -98,7 +99,7 @@ def _drive(work: Coroutine[Any, Any, Any]) -> Any:
     import gc
     import signal
 
-    gc.freeze()  # what was imported stays to the end: no collection needs to look through it
+    gc.freeze()  # imported modules live to the end: keep the collector from scanning them
     stopped: list[ExitCode] = []
 
     async def guarded() -> Any:
@@ -108,7 +109,7 @@ def _drive(work: Coroutine[Any, Any, Any]) -> Any:
             if stopped:
                 os._exit(code)
             stopped.append(code)
-            _say(f"{code.name} received; stopping (once more to stop at once)")
+            _notify(f"{code.name} received; stopping (once more to stop at once)")
             task.cancel()
 
         loop.add_signal_handler(signal.SIGINT, stop, ExitCode.SIGINT)

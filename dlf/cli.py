@@ -1,7 +1,7 @@
 """The command tree: the first word decides who parses the rest.
 
-Imports are local to the commands: `version`, `--help` and complaints must not load what they do
-not use.
+Imports are local to the commands: `version`, `--help` and usage errors must not load what
+they do not use.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -74,7 +74,7 @@ def main(words: Sequence[str], edge: Edge) -> ExitCode:
         edge: the process.
 
     Raises:
-        DlfError: told by the caller.
+        DlfError: the caller prints it.
     """
     command, *rest = _as_launcher(words, edge.env) or ["--help"]
     if command in _HELP or (command == "help" and not rest):

@@ -1,40 +1,30 @@
-"""The process as commands see it, so that each can be tested without one."""
+"""The process as commands see it: environment, streams, signals. Tests make their own."""
 
 from collections.abc import Callable, Coroutine, Mapping
 from typing import Any
 
+import msgspec
 
-class Edge:
-    """What comes from outside.
 
-    Args:
+class Edge(msgspec.Struct, frozen=True, kw_only=True):
+    """What a command gets from its process.
+
+    Attributes:
         env: the environment.
-        out: prints text that was asked for to stdout.
-        say: prints one line of dlf's own to stderr.
+        out: prints the data that was asked for to stdout.
+        notify: prints one line of dlf's own to stderr.
         stdout: descriptor of stdout, for log lines.
         terminal: whether stdout is a terminal.
         width: columns for text that people read.
-        drive: runs a coroutine under the process's signal handling and gives its result.
-        token: random hexadecimal digits, as many as asked for.
+        run: runs a coroutine in an event loop that a signal cancels; returns its result.
+        token: returns that many random hexadecimal digits.
     """
 
-    def __init__(
-        self,
-        *,
-        env: Mapping[str, str],
-        out: Callable[[str], object],
-        say: Callable[[str], None],
-        stdout: int,
-        terminal: bool,
-        width: int,
-        drive: Callable[[Coroutine[Any, Any, Any]], Any],
-        token: Callable[[int], str],
-    ) -> None:
-        self.env = env
-        self.out = out
-        self.say = say
-        self.stdout = stdout
-        self.terminal = terminal
-        self.width = width
-        self.drive = drive
-        self.token = token
+    env: Mapping[str, str]
+    out: Callable[[str], object]
+    notify: Callable[[str], None]
+    stdout: int
+    terminal: bool
+    width: int
+    run: Callable[[Coroutine[Any, Any, Any]], Any]
+    token: Callable[[int], str]

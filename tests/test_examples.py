@@ -233,10 +233,10 @@ def edge(env: dict[str, str]) -> Edge:
     return Edge(
         env=env,
         out=lambda _: None,
-        say=pytest.fail,
+        notify=pytest.fail,
         stdout=-1,
         terminal=False,
         width=80,
-        drive=lambda _: pytest.fail("a dry run does nothing"),
+        run=lambda _: pytest.fail("a dry run does nothing"),
         token=lambda digits: "0" * digits,
     )

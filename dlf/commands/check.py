@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from dlf.commands import train
 from dlf.commands.cluster import connect
+from dlf.commands.invocation import Invocation, parse
 from dlf.commands.table import table
 from dlf.edge import Edge
 from dlf.errors import ExitCode, UsageError, nearest
@@ -24,8 +25,8 @@ def run(argv: Sequence[str], edge: Edge) -> ExitCode:
         raise UsageError(f"unknown framework {name!r}", nearest(name, [*BY_NAME]))
     if {"-h", "--help"} & set(rest):
         return train.run(BY_NAME[name], rest, edge)
-    asked = train.parse(BY_NAME[name], rest, edge.env)
-    lines: list[Line] = edge.drive(_lines(asked, edge))
+    invocation = parse(BY_NAME[name], rest, edge.env)
+    lines: list[Line] = edge.run(_lines(invocation, edge))
     edge.out(text(lines))
     failed = any(line.result is Result.FAILED for line in lines)
     return ExitCode.REJECTED if failed else ExitCode.SUCCEEDED
@@ -34,22 +35,22 @@ def run(argv: Sequence[str], edge: Edge) -> ExitCode:
 def text(lines: Sequence[Line]) -> str:
     """The table; under each line with something to do, what that is."""
     rows = [(line.check, line.result.value, line.found) for line in lines]
-    head, *told = table(("CHECK", "RESULT", "FOUND"), rows).splitlines()
+    head, *cells = table(("CHECK", "RESULT", "FOUND"), rows).splitlines()
     shown = [head]
-    for line, row in zip(lines, told, strict=True):
+    for line, row in zip(lines, cells, strict=True):
         shown.append(row)
         if line.remedy and line.result is not Result.OK:
             shown.append(f"  -> {line.remedy}")
     return "\n".join(shown) + "\n"
 
 
-async def _lines(asked: train.Invocation, edge: Edge) -> list[Line]:
-    async with connect(asked.connection, edge) as (client, namespace):
+async def _lines(invocation: Invocation, edge: Edge) -> list[Line]:
+    async with connect(invocation.connection, edge) as (client, namespace):
         return await check(
             client,
             namespace,
-            asked.framework,
-            asked.task,
-            backend=asked.run.backend,
+            invocation.framework,
+            invocation.task,
+            backend=invocation.run.backend,
             suffix=edge.token(4),
         )

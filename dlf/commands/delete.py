@@ -8,22 +8,22 @@ from dlf.edge import Edge
 from dlf.errors import ExitCode
 from dlf.job.lookup import one
 from dlf.job.stop import EXPIRED, delete
-from dlf.task.options import Connection
+from dlf.task.settings import Connection
 
 _GROUPS = (("Job", Selection), ("Cluster", Connection))
 
 
 def run(argv: Sequence[str], edge: Edge) -> ExitCode:
     """Delete it; 124 when something of it is still there after a minute."""
-    asked = read(argv, edge, "dlf delete JOB", _GROUPS)
-    if asked is None:
+    parsed = read(argv, edge, "dlf delete JOB", _GROUPS)
+    if parsed is None:
         return ExitCode.SUCCEEDED
-    (name,), (selection, connection) = asked
-    gone: bool = edge.drive(_delete(name, selection, connection, edge))
-    return ExitCode.SUCCEEDED if gone else ExitCode.TIMEOUT
+    (name,), (selection, connection) = parsed
+    deleted: bool = edge.run(_delete(name, selection, connection, edge))
+    return ExitCode.SUCCEEDED if deleted else ExitCode.TIMEOUT
 
 
 async def _delete(name: str, selection: Selection, connection: Connection, edge: Edge) -> bool:
     async with connect(connection, edge) as (client, namespace):
         kind, job = await one(client, namespace, name, selection.kind)
-        return await delete(client, kind, job, edge.say, EXPIRED)
+        return await delete(client, kind, job, edge.notify, EXPIRED)

@@ -5,11 +5,13 @@ import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
-from dlf import version
+from dlf import build_info
 from dlf.edge import Edge
 from dlf.errors import ExitCode, UsageError
 
-_SELF = Path("/proc/self/exe")  # without /proc the executable answers this from its start-up vector
+_SELF = Path(
+    "/proc/self/exe"
+)  # without /proc the executable reads its path from the auxiliary vector
 _NAME = "dlf"
 _MODE = 0o555
 
@@ -18,13 +20,13 @@ def run(argv: Sequence[str], edge: Edge) -> ExitCode:
     """Copy it to a file, or into a directory as `dlf`; others see all of it or nothing."""
     if len(argv) != 1 or argv[0].startswith("-"):
         raise UsageError("install takes one destination", "write dlf install /shared/dlf")
-    if not version.TARGET:
+    if not build_info.TARGET:
         raise UsageError("this dlf is not the executable, and cannot copy itself")
     try:
         copied = install(_SELF.readlink(), Path(argv[0]))
     except OSError as error:
         raise UsageError(f"cannot install to {argv[0]!r}: {error.strerror}") from None
-    edge.say(f"installed {copied}")
+    edge.notify(f"installed {copied}")
     return ExitCode.SUCCEEDED
 
 

@@ -11,23 +11,23 @@ from dlf.commands.table import age, table
 from dlf.edge import Edge
 from dlf.errors import ExitCode
 from dlf.job.view import Row, overview
-from dlf.task.options import Connection
+from dlf.task.settings import Connection
 
 _GROUPS = (("Output", Output), ("Cluster", Connection))
 
 
 def run(argv: Sequence[str], edge: Edge) -> ExitCode:
     """Print them, the newest first."""
-    asked = read(argv, edge, "dlf list", _GROUPS)
-    if asked is None:
+    parsed = read(argv, edge, "dlf list", _GROUPS)
+    if parsed is None:
         return ExitCode.SUCCEEDED
-    output, connection = asked[1]
-    rows: list[Row] = edge.drive(_rows(connection, edge))
+    output, connection = parsed[1]
+    rows: list[Row] = edge.run(_rows(connection, edge))
     if output.output == "json":
         edge.out(msgspec.json.format(msgspec.json.encode(rows), indent=2).decode() + "\n")
         return ExitCode.SUCCEEDED
     if not rows:
-        edge.say("no jobs of dlf in this namespace")
+        edge.notify("no jobs of dlf in this namespace")
         return ExitCode.SUCCEEDED
     now = datetime.datetime.now(datetime.UTC)
     head = ("KIND", "NAME", "STATE", "READY", "AGE", "TASK")

@@ -6,15 +6,15 @@ from typing import Annotated
 import msgspec
 
 from dlf.commands.arguments import Selection, read
-from dlf.commands.cluster import connect, detail, log_writer
-from dlf.commands.printing import log_options
+from dlf.commands.cluster import connect, verbose_notify
+from dlf.commands.printing import log_options, log_writer
 from dlf.edge import Edge
 from dlf.errors import ExitCode
 from dlf.job.logs import show
 from dlf.logs.mux import Multiplexer
 from dlf.task import scalars
 from dlf.task.flag import Flag
-from dlf.task.options import Connection, Logs
+from dlf.task.settings import Connection, Logs
 
 
 class Following(msgspec.Struct, frozen=True, kw_only=True):
@@ -36,11 +36,11 @@ _GROUPS = (
 
 def run(argv: Sequence[str], edge: Edge) -> ExitCode:
     """Print them; 0 when they were shown, whatever became of the job."""
-    asked = read(argv, edge, "dlf logs JOB", _GROUPS)
-    if asked is None:
+    parsed = read(argv, edge, "dlf logs JOB", _GROUPS)
+    if parsed is None:
         return ExitCode.SUCCEEDED
-    (name,), (selection, following, logs, connection) = asked
-    edge.drive(_show(name, selection, following, logs, connection, edge))
+    (name,), (selection, following, logs, connection) = parsed
+    edge.run(_show(name, selection, following, logs, connection, edge))
     return ExitCode.SUCCEEDED
 
 
@@ -58,7 +58,7 @@ async def _show(
 
             def open_logs(ranks: int) -> Multiplexer:
                 options = log_options(logs, edge, ranks, follow=follow_on)
-                return Multiplexer(client, writer, options, edge.say)
+                return Multiplexer(client, writer, options, edge.notify)
 
             await show(
                 client,
@@ -67,5 +67,5 @@ async def _show(
                 selection.kind,
                 open_logs,
                 follow_on=follow_on,
-                detail=detail(connection, edge),
+                detail=verbose_notify(connection, edge),
             )

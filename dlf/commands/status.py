@@ -12,37 +12,37 @@ from dlf.edge import Edge
 from dlf.errors import ExitCode
 from dlf.job.lookup import one
 from dlf.job.view import Status, status
-from dlf.task.options import Connection
+from dlf.task.settings import Connection
 
 _GROUPS = (("Job", Selection), ("Output", Output), ("Cluster", Connection))
 
 
 def run(argv: Sequence[str], edge: Edge) -> ExitCode:
     """Print it."""
-    asked = read(argv, edge, "dlf status JOB", _GROUPS)
-    if asked is None:
+    parsed = read(argv, edge, "dlf status JOB", _GROUPS)
+    if parsed is None:
         return ExitCode.SUCCEEDED
-    (name,), (selection, output, connection) = asked
-    found: Status = edge.drive(_status(name, selection, connection, edge))
+    (name,), (selection, output, connection) = parsed
+    shown: Status = edge.run(_status(name, selection, connection, edge))
     if output.output == "json":
-        edge.out(msgspec.json.format(msgspec.json.encode(found), indent=2).decode() + "\n")
+        edge.out(msgspec.json.format(msgspec.json.encode(shown), indent=2).decode() + "\n")
     else:
-        edge.out(text(found, datetime.datetime.now(datetime.UTC)))
+        edge.out(text(shown, datetime.datetime.now(datetime.UTC)))
     return ExitCode.SUCCEEDED
 
 
-def text(found: Status, now: datetime.datetime) -> str:
+def text(shown: Status, now: datetime.datetime) -> str:
     """The status for people: a headline, then a table each of pods, conditions and events."""
-    job = found.job
-    since = age(job.created, now)
+    job = shown.job
+    job_age = age(job.created, now)
     parts = [
-        f"{job.kind} {job.name} in namespace {found.namespace}: {job.state}"
-        + (f" ({found.reason})" if found.reason else "")
-        + f"\n{job.ready} of {job.total} pods running, {since} old"
+        f"{job.kind} {job.name} in namespace {shown.namespace}: {job.state}"
+        + (f" ({shown.reason})" if shown.reason else "")
+        + f"\n{job.ready} of {job.total} pods running, {job_age} old"
         + (f", task {job.task}" if job.task else "")
         + "\n"
     ]
-    if found.pods:
+    if shown.pods:
         rows = [
             (
                 pod.name,
@@ -51,19 +51,19 @@ def text(found: Status, now: datetime.datetime) -> str:
                 pod.node,
                 pod.state,
             )
-            for pod in found.pods
+            for pod in shown.pods
         ]
         parts.append(table(("POD", "RANK", "RESTARTS", "NODE", "STATE"), rows))
-    if found.conditions:
+    if shown.conditions:
         rows = [
             (each.type, each.status, age(each.since, now), each.reason, each.message)
-            for each in found.conditions
+            for each in shown.conditions
         ]
         parts.append(table(("CONDITION", "STATUS", "AGE", "REASON", "MESSAGE"), rows))
-    if found.events:
+    if shown.events:
         rows = [
             (age(each.time, now), each.type, each.object, each.reason, each.message)
-            for each in found.events
+            for each in shown.events
         ]
         parts.append(table(("AGE", "TYPE", "EVENT OF", "REASON", "MESSAGE"), rows))
     return "\n".join(parts)

@@ -1,62 +1,21 @@
 """`dlf FRAMEWORK`: render, then print, run on this machine, or run in a cluster."""
 
 import os.path
-from collections.abc import Coroutine, Mapping, Sequence
+from collections.abc import Coroutine, Sequence
 from functools import partial
 from typing import Any
 
 import msgspec
 
+from dlf.commands.invocation import GROUPS, Invocation, parse
 from dlf.edge import Edge
 from dlf.errors import DlfError, ExitCode, UsageError
 from dlf.frameworks.framework import Framework, candidates
 from dlf.job.outcome import Outcome
 from dlf.manifest.manifest import Manifest, to_text
 from dlf.task.flag import settings_of
-from dlf.task.load import Arguments, load, split
-from dlf.task.options import Connection, Lifecycle, Logs, Run, Task
-
-GROUPS = (
-    ("Where and how to run", Run),
-    ("Earlier jobs, stops, time limits", Lifecycle),
-    ("Logs", Logs),
-    ("Cluster", Connection),
-)
-"""The flags that every framework has beside its own."""
 
 _TERMINATION_LOG = "/dev/termination-log"  # kubelet's default terminationMessagePath
-
-
-class Invocation(msgspec.Struct, frozen=True, kw_only=True):
-    """The parsed command."""
-
-    framework: Framework
-    task: Task
-    run: Run
-    lifecycle: Lifecycle
-    logs: Logs
-    connection: Connection
-    arguments: Arguments
-
-
-def parse(framework: Framework, argv: Sequence[str], env: Mapping[str, str]) -> Invocation:
-    """The command as values.
-
-    Raises:
-        UsageError: one line that says what is wrong.
-    """
-    arguments = split(argv, framework.settings, *(group for _, group in GROUPS))
-    if arguments.positional:
-        raise UsageError(f"unexpected argument {arguments.positional[0]!r}", "flags begin with --")
-    return Invocation(
-        framework=framework,
-        task=load(framework.settings, arguments, env),
-        run=load(Run, arguments, env),
-        lifecycle=load(Lifecycle, arguments, env),
-        logs=load(Logs, arguments, env),
-        connection=load(Connection, arguments, env),
-        arguments=arguments,
-    )
 
 
 def run(framework: Framework, argv: Sequence[str], edge: Edge) -> ExitCode:
@@ -66,26 +25,26 @@ def run(framework: Framework, argv: Sequence[str], edge: Edge) -> ExitCode:
 
         edge.out(of_framework(framework, GROUPS, edge.width))
         return ExitCode.SUCCEEDED
-    asked = parse(framework, argv, edge.env)
-    _check_report(asked.lifecycle.report)
-    if asked.run.runtime == "local" and not asked.run.dry_run:
-        return _finish(_locally(asked, edge), asked, edge)
-    if not asked.task.image and asked.run.runtime == "kubernetes":
+    invocation = parse(framework, argv, edge.env)
+    _check_writable(invocation.lifecycle.report)
+    if invocation.run.runtime == "local" and not invocation.run.dry_run:
+        return _finish(_locally(invocation, edge), invocation, edge)
+    if not invocation.task.image and invocation.run.runtime == "kubernetes":
         flag = next(s.option for s in settings_of(framework.settings) if s.name == "image")
         raise UsageError("no image to train in", f"give {flag}, or set KFJ_TASK_IMAGES")
-    if asked.run.dry_run == "client":
-        edge.out(to_text(_rendered(asked, edge), asked.run.output))
+    if invocation.run.dry_run == "client":
+        edge.out(to_text(_rendered(invocation, edge), invocation.run.output))
         return ExitCode.SUCCEEDED
     from dlf.commands.training import train, validated
 
-    if asked.run.dry_run == "server":
-        edge.out(to_text(edge.drive(validated(asked, edge)), asked.run.output))
+    if invocation.run.dry_run == "server":
+        edge.out(to_text(edge.run(validated(invocation, edge)), invocation.run.output))
         return ExitCode.SUCCEEDED
-    return _finish(train(asked, edge), asked, edge)
+    return _finish(train(invocation, edge), invocation, edge)
 
 
-def _check_report(path: str) -> None:
-    """A report that cannot be written is better known before the training than after it."""
+def _check_writable(path: str) -> None:
+    """Find out before the training, not after it, that a report cannot be written."""
     if path:
         try:
             open(path, "ab").close()  # noqa: PTH123 - as in _write
@@ -93,53 +52,58 @@ def _check_report(path: str) -> None:
             raise UsageError(f"--report={path!r}: {error.strerror}") from None
 
 
-def _rendered(asked: Invocation, edge: Edge) -> Manifest:
-    """The resource without a cluster to ask: the preferred kind."""
-    kind = candidates(asked.framework, asked.run.backend)[0]
-    manifest = asked.framework.render(asked.task, kind, edge.token(4))
-    if not asked.connection.namespace:
+def _rendered(invocation: Invocation, edge: Edge) -> Manifest:
+    """The resource, of the kind that is preferred when no cluster is asked."""
+    kind = candidates(invocation.framework, invocation.run.backend)[0]
+    manifest = invocation.framework.render(invocation.task, kind, edge.token(4))
+    if not invocation.connection.namespace:
         return manifest
-    metadata = msgspec.structs.replace(manifest.metadata, namespace=asked.connection.namespace)
+    metadata = msgspec.structs.replace(manifest.metadata, namespace=invocation.connection.namespace)
     return msgspec.structs.replace(manifest, metadata=metadata)
 
 
-async def _locally(asked: Invocation, edge: Edge) -> Outcome:
+async def _locally(invocation: Invocation, edge: Edge) -> Outcome:
     from dlf.commands.printing import log_options
     from dlf.local.run import run as run_locally
 
     return await run_locally(
-        _rendered(asked, edge),
+        _rendered(invocation, edge),
         env=edge.env,
-        working_dir=asked.task.working_dir if "working_dir" in asked.arguments.flags else "",
+        working_dir=invocation.task.working_dir
+        if "working_dir" in invocation.arguments.flags
+        else "",
         stdout=edge.stdout,
-        log_options=partial(log_options, asked.logs, edge),
-        timeout=asked.lifecycle.timeout,
-        lead=asked.framework.lead,
-        strict=asked.lifecycle.strict,
-        say=edge.say,
+        log_options=partial(log_options, invocation.logs, edge),
+        timeout=invocation.lifecycle.timeout,
+        lead=invocation.framework.lead,
+        strict=invocation.lifecycle.strict,
+        say=edge.notify,
     )
 
 
-def _finish(work: Coroutine[Any, Any, Outcome], asked: Invocation, edge: Edge) -> ExitCode:
-    """Run the job, and tell its outcome everywhere it is wanted; an error, too, has one."""
+def _finish(work: Coroutine[Any, Any, Outcome], invocation: Invocation, edge: Edge) -> ExitCode:
+    """Run the job and publish its outcome: on stderr, as a report, as the termination message.
+
+    An error has an outcome, too.
+    """
     from dlf.job import report
 
     try:
-        outcome: Outcome = edge.drive(work)
+        outcome: Outcome = edge.run(work)
     except DlfError as error:
-        _tell(report.of_error(error), asked, edge)
+        _publish(report.of_error(error), invocation, edge)
         raise
     for line in report.block(outcome):
-        edge.say(line)
-    _tell(outcome, asked, edge)
+        edge.notify(line)
+    _publish(outcome, invocation, edge)
     return outcome.code
 
 
-def _tell(outcome: Outcome, asked: Invocation, edge: Edge) -> None:
+def _publish(outcome: Outcome, invocation: Invocation, edge: Edge) -> None:
     from dlf.job import report
 
-    if asked.lifecycle.report:
-        _write(asked.lifecycle.report, report.to_json(outcome), edge)
+    if invocation.lifecycle.report:
+        _write(invocation.lifecycle.report, report.to_json(outcome), edge)
     if os.path.exists(_TERMINATION_LOG):  # noqa: PTH110 - as below
         _write(_TERMINATION_LOG, report.termination_message(outcome), edge)
 
@@ -149,4 +113,4 @@ def _write(path: str, content: bytes, edge: Edge) -> None:
         with open(path, "wb") as file:  # noqa: PTH123 - pathlib would be loaded for this alone
             file.write(content)
     except OSError as error:
-        edge.say(f"cannot write {path}: {error.strerror}")
+        edge.notify(f"cannot write {path}: {error.strerror}")

@@ -1,9 +1,8 @@
 """The training job in a cluster: from the parsed command to `dlf.job`."""
 
-from typing import TYPE_CHECKING
-
-from dlf.commands.cluster import connect, detail, log_writer
-from dlf.commands.printing import log_options
+from dlf.commands.cluster import connect, verbose_notify
+from dlf.commands.invocation import Invocation
+from dlf.commands.printing import log_options, log_writer
 from dlf.edge import Edge
 from dlf.job.outcome import Outcome
 from dlf.job.run import Request, run
@@ -11,40 +10,37 @@ from dlf.job.submit import choose_kind
 from dlf.logs.mux import Multiplexer
 from dlf.manifest.manifest import Manifest, to_json
 
-if TYPE_CHECKING:
-    from dlf.commands.train import Invocation
 
-
-async def train(asked: "Invocation", edge: Edge) -> Outcome:
+async def train(invocation: Invocation, edge: Edge) -> Outcome:
     """Run the training job; see `dlf.job.run`."""
-    async with connect(asked.connection, edge) as (client, namespace):
+    async with connect(invocation.connection, edge) as (client, namespace):
         request = Request(
-            framework=asked.framework,
-            task=asked.task,
+            framework=invocation.framework,
+            task=invocation.task,
             namespace=namespace,
-            backend=asked.run.backend,
+            backend=invocation.run.backend,
             suffix=edge.token(4),
             nonce=edge.token(16),
-            lifecycle=asked.lifecycle,
+            lifecycle=invocation.lifecycle,
         )
         with log_writer(edge) as writer:
 
             def open_logs(ranks: int) -> Multiplexer:
-                options = log_options(asked.logs, edge, ranks)
-                return Multiplexer(client, writer, options, edge.say)
+                options = log_options(invocation.logs, edge, ranks)
+                return Multiplexer(client, writer, options, edge.notify)
 
-            murmur = detail(asked.connection, edge)
-            return await run(request, client, open_logs, edge.env, edge.say, murmur)
+            verbose = verbose_notify(invocation.connection, edge)
+            return await run(request, client, open_logs, edge.env, edge.notify, verbose)
 
 
-async def validated(asked: "Invocation", edge: Edge) -> Manifest:
+async def validated(invocation: Invocation, edge: Edge) -> Manifest:
     """The resource for the kind that the cluster serves, after the API server accepted it.
 
     Nothing is created: the request is a dry run, with strict validation.
     """
-    async with connect(asked.connection, edge) as (client, namespace):
-        kind = await choose_kind(client, asked.framework, asked.run.backend, edge.say)
-        manifest = asked.framework.render(asked.task, kind, edge.token(4))
+    async with connect(invocation.connection, edge) as (client, namespace):
+        kind = await choose_kind(client, invocation.framework, invocation.run.backend, edge.notify)
+        manifest = invocation.framework.render(invocation.task, kind, edge.token(4))
         await client.create(kind, namespace, to_json(manifest), dry_run=True)
-        edge.say(f"the API server accepts this {kind.name} in namespace {namespace}")
+        edge.notify(f"the API server accepts this {kind.name} in namespace {namespace}")
         return manifest

@@ -8,22 +8,22 @@ from dlf.manifest.kubeflow import KubeflowSpec, ReplicaSpec, RunPolicy, Scheduli
 from dlf.manifest.manifest import Manifest
 from dlf.manifest.names import job_name
 from dlf.manifest.pods import PodTemplate
-from dlf.task.options import Task
+from dlf.task.settings import TaskSettings
 
 
-def name(prefix: str, task: Task, suffix: str, roles: Mapping[str, int]) -> str:
+def name(prefix: str, task: TaskSettings, suffix: str, roles: Mapping[str, int]) -> str:
     """The job's name, short enough for its pods `<job>-<role>-<index>` and their Services."""
     longest = max((f"-{role.lower()}-{max(n - 1, 0)}" for role, n in roles.items()), key=len)
     return job_name(prefix, task.pipeline_name, suffix, longest)
 
 
-def replica(task: Task, replicas: int, template: PodTemplate) -> ReplicaSpec:
+def replica(task: TaskSettings, replicas: int, template: PodTemplate) -> ReplicaSpec:
     """One role. Restarts are in place (OnFailure) when `--max_retry` allows any, else none."""
     policy = "OnFailure" if task.max_retry else "Never"
     return ReplicaSpec(replicas=replicas, restart_policy=policy, template=template)
 
 
-def run_policy(task: Task, roles: Mapping[str, int], *, clean: str = "None") -> RunPolicy:
+def run_policy(task: TaskSettings, roles: Mapping[str, int], *, clean: str = "None") -> RunPolicy:
     """Limits and clean-up, where the operators read them.
 
     The operators fail the job when the restarts of its containers reach backoffLimit, so one more
@@ -41,7 +41,7 @@ def run_policy(task: Task, roles: Mapping[str, int], *, clean: str = "None") -> 
     )
 
 
-def manifest(task: Task, kind: Kind, job: str, spec: KubeflowSpec) -> Manifest:
+def manifest(task: TaskSettings, kind: Kind, job: str, spec: KubeflowSpec) -> Manifest:
     """The custom resource."""
     return Manifest(
         api_version=kind.api_version,

@@ -18,7 +18,7 @@ from dlf.manifest.kubeflow import MPIJobSpec, ReplicaSpec
 from dlf.manifest.manifest import Manifest
 from dlf.task import scalars
 from dlf.task.flag import Flag
-from dlf.task.options import Workers
+from dlf.task.settings import Workers
 
 KINDS = (MPIJOB, MPIJOB_V2BETA1)
 

@@ -9,13 +9,13 @@ from dlf.manifest import pods
 from dlf.manifest.kinds import Kind
 from dlf.manifest.meta import ObjectMeta
 from dlf.manifest.names import label_values
-from dlf.task.options import Platform, Task
 from dlf.task.resources import VENDORS, Amount
+from dlf.task.settings import Platform, TaskSettings
 
 _VOLCANO_WEIGHT, _KUBEFLOW_WEIGHT = 20, 5
 
 
-def job_metadata(task: Task, name: str) -> ObjectMeta:
+def job_metadata(task: TaskSettings, name: str) -> ObjectMeta:
     """Name, labels and annotations of the custom resource; the platform finds it by the labels."""
     labels, originals = label_values(
         {
@@ -33,7 +33,7 @@ def job_metadata(task: Task, name: str) -> ObjectMeta:
 
 
 def pod_template(
-    task: Task,
+    task: TaskSettings,
     kind: Kind,
     job: str,
     container: str,
@@ -118,7 +118,7 @@ def _scheduler(task: Platform) -> str:
     return "" if task.scheduler == "default-scheduler" else task.scheduler
 
 
-def _environment(task: Task, env: Mapping[str, str], *, cards: bool) -> list[pods.EnvVar]:
+def _environment(task: TaskSettings, env: Mapping[str, str], *, cards: bool) -> list[pods.EnvVar]:
     count = task.gpu.count if cards else 0
     variables = {"NCCL_DEBUG": "INFO", "GPU_NUM": str(count)}
     if count == 0:

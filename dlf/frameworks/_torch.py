@@ -8,12 +8,12 @@ assignment in the shell before the user's command.
 """
 
 from dlf.frameworks._pod import cards_per_pod
-from dlf.task.options import Task
+from dlf.task.settings import TaskSettings
 
 MASTER_PORT = 23456  # training-operator's default port of a PyTorchJob
 
 
-def torchrun_env(task: Task, nodes: int, master: str) -> dict[str, str]:
+def torchrun_env(task: TaskSettings, nodes: int, master: str) -> dict[str, str]:
     """The flags of torchrun as variables: one agent per pod, one process per card."""
     return {
         "PET_NNODES": str(nodes),

@@ -8,7 +8,7 @@ from dlf.manifest.manifest import Manifest
 from dlf.manifest.names import job_name
 from dlf.manifest.pods import PodTemplate
 from dlf.manifest.volcano import LifecyclePolicy, Task, VolcanoJobSpec
-from dlf.task.options import Task as Settings
+from dlf.task.settings import TaskSettings as Settings
 
 # Peers are looked up before they are ready, so their names must resolve before that too.
 _PLUGINS: Mapping[str, list[str]] = {

@@ -9,10 +9,12 @@ from dlf.frameworks._torch import script_env, torchrun_env
 from dlf.manifest.kinds import Kind
 from dlf.manifest.manifest import Manifest
 from dlf.manifest.pods import PodTemplate
-from dlf.task.options import Task
+from dlf.task.settings import TaskSettings
 
 
-def job(task: Task, kind: Kind, suffix: str, prefix: str, roles: Mapping[str, int]) -> Manifest:
+def job(
+    task: TaskSettings, kind: Kind, suffix: str, prefix: str, roles: Mapping[str, int]
+) -> Manifest:
     """A Volcano Job for torch: ranks count through the roles in their order, pod 0 is the master.
 
     Each pod gets the rendezvous of torch.distributed, and its role as VC_TASK_ROLE.

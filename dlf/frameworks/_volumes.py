@@ -2,8 +2,8 @@
 
 from dlf.manifest import pods
 from dlf.manifest.names import volume_name
-from dlf.task.options import Platform
-from dlf.task.volumes import Mount
+from dlf.task.mounts import Mount
+from dlf.task.settings import Platform
 
 _ZONE = "/usr/share/zoneinfo/Asia/Shanghai"
 _SHARED_MEMORY = "/dev/shm"  # noqa: S108 - the mount path that NCCL and data loaders use

@@ -8,7 +8,7 @@ from dlf.manifest.kinds import VOLCANO_JOB, Kind
 from dlf.manifest.manifest import Manifest
 from dlf.task import scalars
 from dlf.task.flag import Flag
-from dlf.task.options import Workers
+from dlf.task.settings import Workers
 
 
 class Settings(Workers, frozen=True, kw_only=True):

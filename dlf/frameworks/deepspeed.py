@@ -4,7 +4,7 @@ from dlf.frameworks import _volcano_torch
 from dlf.frameworks.framework import Framework
 from dlf.manifest.kinds import VOLCANO_JOB, Kind
 from dlf.manifest.manifest import Manifest
-from dlf.task.options import Workers
+from dlf.task.settings import Workers
 
 
 def render(task: Workers, kind: Kind, suffix: str) -> Manifest:

@@ -8,7 +8,7 @@ import msgspec
 from dlf.errors import UsageError
 from dlf.manifest.kinds import Kind
 from dlf.manifest.manifest import Manifest
-from dlf.task.options import Task
+from dlf.task.settings import TaskSettings
 
 
 class Framework(msgspec.Struct, frozen=True, kw_only=True):
@@ -25,7 +25,7 @@ class Framework(msgspec.Struct, frozen=True, kw_only=True):
 
     name: str
     summary: str
-    settings: type[Task]
+    settings: type[TaskSettings]
     kinds: tuple[Kind, ...]
     render: Callable[[Any, Kind, str], Manifest]
     lead: str = ""

@@ -9,7 +9,7 @@ from dlf.manifest.kinds import VOLCANO_JOB, Kind
 from dlf.manifest.manifest import Manifest
 from dlf.task import scalars
 from dlf.task.flag import Flag
-from dlf.task.options import Task
+from dlf.task.settings import TaskSettings
 
 _ROLE = re.compile(r"([a-z]([-a-z0-9]{0,18}[a-z0-9])?)\s*[=:]\s*([0-9]+)")
 
@@ -39,7 +39,7 @@ def parse_cluster(text: str) -> tuple[tuple[str, int], ...]:
     return tuple(roles.items())
 
 
-class Settings(Task, frozen=True, kw_only=True):
+class Settings(TaskSettings, frozen=True, kw_only=True):
     """The flags of megatron."""
 
     cluster: Annotated[

@@ -7,7 +7,7 @@ from dlf.frameworks._pod import cards_per_pod
 from dlf.frameworks.framework import Framework
 from dlf.manifest.kinds import PYTORCHJOB, Kind
 from dlf.manifest.manifest import Manifest
-from dlf.task.options import Workers
+from dlf.task.settings import Workers
 
 _LOG_DIR = "output/msrun_log"  # the script's own default, relative to --working_dir
 _TIMEOUT = 7200  # seconds that the script waits for the other nodes, its own default

@@ -6,7 +6,7 @@ from dlf.frameworks._shell import bash
 from dlf.frameworks.framework import Framework
 from dlf.manifest.kinds import VOLCANO_JOB, Kind
 from dlf.manifest.manifest import Manifest
-from dlf.task.options import Workers
+from dlf.task.settings import Workers
 
 
 def render(task: Workers, kind: Kind, suffix: str) -> Manifest:

@@ -15,7 +15,7 @@ from dlf.manifest.manifest import Manifest
 from dlf.manifest.volcano import LifecyclePolicy
 from dlf.task import scalars
 from dlf.task.flag import Flag
-from dlf.task.options import Workers
+from dlf.task.settings import Workers
 
 _PORT = 9091  # training-operator's default port of an MXJob
 _WORKER_ID = 'export DMLC_WORKER_ID="${DMLC_WORKER_ID:-$VC_TASK_INDEX}"'

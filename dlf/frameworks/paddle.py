@@ -12,7 +12,7 @@ from dlf.manifest.manifest import Manifest
 from dlf.manifest.pods import ContainerPort
 from dlf.task import scalars
 from dlf.task.flag import Flag
-from dlf.task.options import Workers
+from dlf.task.settings import Workers
 
 _PORT = ContainerPort(name="master", container_port=36543)  # where the operator looks for it
 

@@ -10,7 +10,7 @@ from dlf.frameworks.framework import Framework
 from dlf.manifest.kinds import PYTORCHJOB, Kind
 from dlf.manifest.kubeflow import PyTorchJobSpec
 from dlf.manifest.manifest import Manifest
-from dlf.task.options import Workers
+from dlf.task.settings import Workers
 
 
 def job(task: Workers, kind: Kind, suffix: str, *, prefix: str, env: dict[str, str]) -> Manifest:

@@ -7,7 +7,7 @@ from dlf.frameworks.framework import Framework
 from dlf.manifest.kinds import TFJOB, Kind
 from dlf.manifest.kubeflow import TFJobSpec
 from dlf.manifest.manifest import Manifest
-from dlf.task.options import Workers
+from dlf.task.settings import Workers
 
 
 def render(task: Workers, kind: Kind, suffix: str) -> Manifest:

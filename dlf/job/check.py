@@ -19,7 +19,7 @@ from dlf.manifest.kinds import VOLCANO_JOB, Kind
 from dlf.manifest.manifest import Manifest, to_json
 from dlf.manifest.names import NAME_LIMIT
 from dlf.manifest.volcano import VolcanoJobSpec
-from dlf.task.options import Task
+from dlf.task.settings import TaskSettings
 
 _NAMESPACE = Kind(group="", version="v1", name="Namespace", plural="namespaces")
 _NODE = Kind(group="", version="v1", name="Node", plural="nodes")
@@ -51,7 +51,7 @@ async def check(
     client: KubeClient,
     namespace: str,
     framework: Framework,
-    task: Task,
+    task: TaskSettings,
     *,
     backend: str,
     suffix: str,

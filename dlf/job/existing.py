@@ -7,7 +7,7 @@ import msgspec
 from dlf.errors import Rejected
 from dlf.frameworks.phase import verdict
 from dlf.manifest.observed import Job
-from dlf.task.options import Task
+from dlf.task.settings import TaskSettings
 
 SPEC_HASH = "dlf/spec-hash"
 """Annotation: hash of the rendered resource without its random name."""
@@ -20,7 +20,7 @@ class Plan(msgspec.Struct, frozen=True):
     replace: tuple[Job, ...] = ()
 
 
-def is_own(job: Job, task: Task) -> bool:
+def is_own(job: Job, task: TaskSettings) -> bool:
     """Whether this task of this run started the job.
 
     Labels hold what is left of an id when a label cannot hold it, so that those of two tasks may

@@ -20,7 +20,7 @@ from dlf.logs.mux import Multiplexer
 from dlf.manifest.kinds import Kind
 from dlf.manifest.manifest import Manifest, to_json
 from dlf.manifest.observed import Job
-from dlf.task.options import Lifecycle, Task
+from dlf.task.settings import Lifecycle, TaskSettings
 
 _DRAIN = 30.0  # seconds that pods get to end by themselves when the job's result is known
 _DRAIN_STOPPED = 5.0  # the same when they are being stopped
@@ -41,7 +41,7 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     framework: Framework
-    task: Task
+    task: TaskSettings
     namespace: str
     backend: str
     suffix: str

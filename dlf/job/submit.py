@@ -16,7 +16,7 @@ from dlf.manifest.manifest import Manifest, to_json
 from dlf.manifest.meta import OwnerReference
 from dlf.manifest.names import label_value
 from dlf.manifest.observed import Job
-from dlf.task.options import Task
+from dlf.task.settings import TaskSettings
 
 _NO_NAME = "0000"  # stands for the random part, so that the hash is of the rest
 
@@ -49,7 +49,7 @@ def _told(kind: Kind) -> str:
     return f"{kind.name} ({kind.api_version})"
 
 
-def spec_hash(framework: Framework, task: Task, kind: Kind) -> str:
+def spec_hash(framework: Framework, task: TaskSettings, kind: Kind) -> str:
     """A hash of what would be submitted, the same for the same input whatever the name."""
     return hashlib.sha256(to_json(framework.render(task, kind, _NO_NAME))).hexdigest()[:16]
 
@@ -71,7 +71,7 @@ async def submit(
     namespace: str,
     manifest: Manifest,
     *,
-    task: Task,
+    task: TaskSettings,
     digest: str,
     nonce: str,
     mode: str,
@@ -109,7 +109,9 @@ async def submit(
     return job
 
 
-async def _own_jobs(client: KubeClient, kind: Kind, namespace: str, task: Task) -> list[Job]:
+async def _own_jobs(
+    client: KubeClient, kind: Kind, namespace: str, task: TaskSettings
+) -> list[Job]:
     """The jobs that this task started: same run and same task. A task without ids has none."""
     if not task.run_id or not task.task_id:
         return []

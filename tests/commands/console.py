@@ -60,11 +60,11 @@ class Console:
         edge = Edge(
             env=self.env,
             out=lambda text: stdout.write(text.encode()),
-            say=self.said.append,
+            notify=self.said.append,
             stdout=stdout.fileno(),
             terminal=False,
             width=80,
-            drive=_drive,
+            run=_run,
             token=lambda digits: "ab12ab12ab12ab12"[:digits],
         )
         try:
@@ -143,5 +143,5 @@ def console(folder: Path, executable: list[str] | None = None) -> Iterator[Conso
         yield Console(api, folder, executable)
 
 
-def _drive(work: Coroutine[Any, Any, Any]) -> Any:
+def _run(work: Coroutine[Any, Any, Any]) -> Any:
     return asyncio.run(work)

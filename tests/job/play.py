@@ -12,7 +12,7 @@ from fake_api import FakeApi
 from job.stage import NAMESPACE, Stage
 from virtual_loop import run as run_virtually
 
-from dlf.commands import train
+from dlf.commands.invocation import parse
 from dlf.commands.training import train as train_in_cluster
 from dlf.edge import Edge
 from dlf.errors import DlfError, ExitCode
@@ -138,7 +138,7 @@ async def staged(
             config.write_text(_kubeconfig(api.url))
             full = {**ENV, "KUBECONFIG": str(config), **(env or {})}
             argv = [_IMAGE.get(framework, "--image"), "img", *flags]
-            asked = train.parse(found, argv, full)
+            asked = parse(found, argv, full)
             stage = Stage(api, kind, spec_hash(found, asked.task, kind), Path(scratch, "out"))
             if before:
                 before(stage)
@@ -165,17 +165,17 @@ async def _act(history: Awaitable[None], dlf: asyncio.Task[Outcome], said: list[
 
 
 def _edge(env: dict[str, str], stdout: int, said: list[str]) -> Edge:
-    def drive(_: Any) -> Any:
-        raise AssertionError("the stage drives by itself")
+    def run(_: Any) -> Any:
+        raise AssertionError("the scenario runs its own event loop")
 
     return Edge(
         env=env,
         out=said.append,
-        say=said.append,
+        notify=said.append,
         stdout=stdout,
         terminal=False,
         width=80,
-        drive=drive,
+        run=run,
         token=lambda digits: (SUFFIX * 8)[:digits],
     )
 

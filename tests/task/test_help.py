@@ -9,7 +9,7 @@ from dlf.frameworks import BY_NAME
 from dlf.task import scalars
 from dlf.task.flag import Flag, Setting, settings_of
 from dlf.task.help import flags_text, signature, written
-from dlf.task.options import Connection, Lifecycle, Logs, Run
+from dlf.task.settings import Connection, Lifecycle, Logs, Run
 
 COMMON: list[tuple[str, type[msgspec.Struct]]] = [
     ("Cluster", Connection),

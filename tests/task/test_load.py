@@ -8,9 +8,9 @@ import pytest
 from dlf.errors import UsageError
 from dlf.task.flag import Setting, settings_of
 from dlf.task.load import load, split
-from dlf.task.options import Connection, Lifecycle, Logs, Run, Workers
+from dlf.task.mounts import Mount
 from dlf.task.resources import Amount, Gpu
-from dlf.task.volumes import Mount
+from dlf.task.settings import Connection, Lifecycle, Logs, Run, Workers
 
 GROUPS = (Workers, Run, Connection, Lifecycle, Logs)
 

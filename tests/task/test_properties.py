@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 from manifest import rules
 
 from dlf.errors import UsageError
-from dlf.task import placement, resources, scalars, volumes
+from dlf.task import mounts, placement, resources, scalars
 from dlf.task.flag import Setting, settings_of
 from dlf.task.load import load, split
-from dlf.task.options import Connection, Lifecycle, Logs, Run, Workers
+from dlf.task.settings import Connection, Lifecycle, Logs, Run, Workers
 
 GROUPS = (Workers, Run, Connection, Lifecycle, Logs)
 SETTINGS = [setting for cls in GROUPS for setting in settings_of(cls)]
@@ -138,7 +138,7 @@ def test_extra_resources_are_resources_and_quantities(entries: dict[str, Any]) -
 )
 def test_mounts_have_valid_paths_and_names(text: str) -> None:
     """Mount paths are absolute and differ; claims, ConfigMaps and Secrets can exist."""
-    found = parsed(volumes.mounts, text) or ()
+    found = parsed(mounts.mounts, text) or ()
     assert len({mount.path for mount in found}) == len(found)
     for mount in found:
         assert rules.is_mount_path(mount.path)

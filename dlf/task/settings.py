@@ -6,7 +6,7 @@ import msgspec
 
 from dlf.task import placement, resources, scalars
 from dlf.task.flag import Flag
-from dlf.task.volumes import Mount, mounts
+from dlf.task.mounts import Mount, mounts
 
 
 class Connection(msgspec.Struct, frozen=True, kw_only=True):
@@ -299,7 +299,7 @@ class Platform(msgspec.Struct, frozen=True, kw_only=True):
     ] = "default-scheduler"
 
 
-class Task(Platform, frozen=True, kw_only=True):
+class TaskSettings(Platform, frozen=True, kw_only=True):
     """The training task. Each framework extends it with its own flags and defaults."""
 
     image: Annotated[
@@ -332,7 +332,7 @@ class Task(Platform, frozen=True, kw_only=True):
     ] = 0
 
 
-class Workers(Task, frozen=True, kw_only=True):
+class Workers(TaskSettings, frozen=True, kw_only=True):
     """A task whose size is a number of workers."""
 
     num_worker: Annotated[int, Flag("workers", scalars.count(1), metavar="N")] = 3

@@ -1,4 +1,4 @@
-"""What this dlf is made of."""
+"""What this dlf was built from: its version, revision and parts."""
 
 from dlf import __version__
 
@@ -16,7 +16,7 @@ def text() -> str:
 
 
 def parts() -> dict[str, str]:
-    """Every part with its version; empty where it is not known."""
+    """Part to its version; "" where it is not known."""
     import platform
     import ssl
     import sys

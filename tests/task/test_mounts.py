@@ -2,7 +2,7 @@
 
 import pytest
 
-from dlf.task.volumes import Mount, mounts
+from dlf.task.mounts import Mount, mounts
 
 
 @pytest.mark.parametrize(
