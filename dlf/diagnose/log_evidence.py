@@ -17,9 +17,9 @@ from collections.abc import Sequence
 from dlf.diagnose.launchers import Blame, blame
 from dlf.diagnose.tracebacks import Traceback, tracebacks
 from dlf.diagnose.victims import marks_victim
+from dlf.logs.readable import readable
 from dlf.outcome.evidence import Evidence
 
-_ESCAPE = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 _PREFIX = re.compile(
     r"\[rank(?P<torch>\d+)\]:[ ]?|\[[^\[\],\s]*,(?P<mpi>\d+)\]<std...>:[ ]?"
     r"|\[(?P<horovod>\d+)\]<std...>:|\[[A-Za-z][\w.-]*?(?P<local>\d+)\]:[ ]?"
@@ -42,11 +42,11 @@ _CRASH = re.compile(
     r"|(?:^|\s)(?:Killed|Aborted)(?: \(core dumped\))?$"
 )
 _ABORT = re.compile(r"Fatal Python error: Aborted|terminate called|(?:^|\s)Aborted\b")
+_LAST_LINES = 20
 _TOGETHER = 60  # lines between two tracebacks of one failure
 _CRASH_LINES = 200  # last lines in which a crash is looked for
 _STACK = 30  # lines of a native or faulthandler's stack
 _SHOWN = 60  # lines of a traceback
-_LONG = 1000  # characters of a line
 
 
 def find_evidence(last_lines: Sequence[bytes]) -> Evidence:
@@ -75,18 +75,9 @@ def find_evidence(last_lines: Sequence[bytes]) -> Evidence:
     return _evidence("", (), None, None, blamed, is_victim=False, is_named=True)
 
 
-def readable(line: bytes, longest: int = _LONG) -> str:
-    r"""What of a log line a reader would see: of `\r` updates the last, without colours.
-
-    Of a line that is longer than `longest` characters, the beginning and, mostly, the end.
-    """
-    text = _ESCAPE.sub("", line.decode(errors="replace"))
-    if "\r" in text:
-        parts = [part for part in text.split("\r") if part.strip()]
-        text = parts[-1] if parts else ""
-    if len(text) <= longest:
-        return text
-    return f"{text[: longest // 4]} ... {text[-(longest - longest // 4) :]}"
+def shown(last_lines: Sequence[bytes]) -> tuple[bytes, ...]:
+    """Those of the last lines that a report shows as they are."""
+    return tuple(last_lines[-_LAST_LINES:])
 
 
 def _by_traceback(lines: list[str], blamed: Blame | None) -> Evidence | None:

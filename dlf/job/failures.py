@@ -2,6 +2,8 @@
 
 from collections.abc import Callable, Iterable
 
+from dlf.diagnose.first_cause import victims_last
+from dlf.diagnose.log_evidence import find_evidence, shown
 from dlf.job.outcome import PodFailure
 from dlf.job.pod_state import containers, disruption, stopped
 from dlf.job.roles import Identity
@@ -24,16 +26,17 @@ def failures(
     """All that failed, the first in time first; what was stopped by a deletion after all others.
 
     Times have whole seconds; within one, a container that ended by itself comes before one that
-    a signal ended, and then ranks decide.
+    a signal ended, and then ranks decide. `victims_last` has the last word on those that failed
+    together.
 
     Args:
         pods: their last known states.
         identify: role and rank of a pod.
-        last_lines: the end of the log of (pod, container).
+        last_lines: the end of the log of (pod, container), as much as is kept.
         restarted: count a container that failed and was started again, too.
     """
     found = [each for pod in pods for each in _of_pod(pod, identify(pod), last_lines, restarted)]
-    return tuple(sorted(found, key=_order))
+    return victims_last(sorted(found, key=_order))
 
 
 def _of_pod(pod: Pod, who: Identity, last_lines: Lines, restarted: bool) -> list[PodFailure]:
@@ -44,6 +47,7 @@ def _of_pod(pod: Pod, who: Identity, last_lines: Lines, restarted: bool) -> list
         if not end or not end.exit_code or _is_proxy(pod, status):
             continue
         reason, message = _reason(pod, taken, end)
+        kept = tuple(last_lines(pod.metadata.name, status.name))
         found.append(
             PodFailure(
                 pod=pod.metadata.name,
@@ -55,7 +59,8 @@ def _of_pod(pod: Pod, who: Identity, last_lines: Lines, restarted: bool) -> list
                 message=message,
                 node=pod.spec.node_name or "",
                 finished_at=end.finished_at or "",
-                last_lines=tuple(last_lines(pod.metadata.name, status.name)),
+                evidence=find_evidence(kept),
+                last_lines=shown(kept),
                 stopped=not taken and stopped(pod, end),
             )
         )

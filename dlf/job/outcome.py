@@ -3,6 +3,7 @@
 import msgspec
 
 from dlf.errors import ExitCode
+from dlf.outcome.evidence import Evidence
 
 
 class PodFailure(msgspec.Struct, frozen=True, kw_only=True):
@@ -18,7 +19,8 @@ class PodFailure(msgspec.Struct, frozen=True, kw_only=True):
         message: more words of whoever knows: kubelet, scheduler, registry.
         node: where it ran, or "".
         finished_at: RFC 3339 in UTC, or "" when unknown; the order of failures.
-        last_lines: the end of its log, without newlines.
+        evidence: what the end of its log says of the cause.
+        last_lines: the last lines of its log, without newlines.
         stopped: it ended because it was deleted, not by itself.
     """
 
@@ -31,6 +33,7 @@ class PodFailure(msgspec.Struct, frozen=True, kw_only=True):
     message: str = ""
     node: str = ""
     finished_at: str = ""
+    evidence: Evidence = Evidence()
     last_lines: tuple[bytes, ...] = ()
     stopped: bool = False
 

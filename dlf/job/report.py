@@ -7,6 +7,7 @@ import msgspec
 
 from dlf.errors import DlfError, ExitCode
 from dlf.job.outcome import Outcome, PodFailure
+from dlf.logs.readable import readable, shorten
 
 _TERMINATION_MESSAGE_LIMIT = 4096  # bytes that kubelet keeps of /dev/termination-log
 _MEANINGS = {
@@ -16,6 +17,19 @@ _MEANINGS = {
     137: "killed: out of memory, or stopped from outside",
     139: "segmentation fault in native code",
     143: "terminated by SIGTERM: stopped from outside",
+}
+# Launchers in Python pass on -9 as 256 - 9: paddle.distributed.launch, deepspeed, torch's old one.
+_PASSED_ON = {
+    256 - number: f"its launcher's process was ended by {number.name}"
+    for number in (
+        signal.SIGKILL,
+        signal.SIGABRT,
+        signal.SIGSEGV,
+        signal.SIGBUS,
+        signal.SIGFPE,
+        signal.SIGILL,
+        signal.SIGTERM,
+    )
 }
 
 
@@ -27,6 +41,8 @@ _REASONS = {
     "DeadlineExceeded": "it was active for longer than its activeDeadlineSeconds",
 }
 _LISTED = 8  # failures that are told in a line each
+_LONG_ERROR = 300  # characters of the error in the first line
+_LONG_LINE = 512  # characters of a line of a log
 
 
 def meaning(failure: PodFailure) -> str:
@@ -38,7 +54,9 @@ def meaning(failure: PodFailure) -> str:
         return "stopped, as it was deleted"
     if code is None:
         return ""
-    return _MEANINGS.get(code) or (f"ended by {_SIGNALS[code]}" if code in _SIGNALS else "")
+    if words := _MEANINGS.get(code) or _PASSED_ON.get(code):
+        return words
+    return f"ended by {_SIGNALS[code]}" if code in _SIGNALS else ""
 
 
 def headline(outcome: Outcome) -> str:
@@ -49,7 +67,8 @@ def headline(outcome: Outcome) -> str:
     if outcome.failures:
         others = len(outcome.failures) - 1
         more = f" (and {others} more)" if others else ""
-        return f"{text}: {describe(outcome.failures[0])}{more}"
+        error = error_words(outcome.failures[0])
+        return f"{text}: {describe(outcome.failures[0])}{more}" + (f"; {error}" if error else "")
     return f"{text}: {outcome.operator}" if outcome.operator and outcome.code else text
 
 
@@ -66,6 +85,14 @@ def describe(failure: PodFailure) -> str:
     return f"{who}: {', '.join(filter(None, what)) or 'failed'}{where}"
 
 
+def error_words(failure: PodFailure) -> str:
+    """`process rank 5: ValueError: no data`, or "" when the log tells no error."""
+    evidence = failure.evidence
+    if not evidence.error:
+        return ""
+    return ": ".join(filter(None, (_process(failure), shorten(evidence.error, _LONG_ERROR))))
+
+
 def block(outcome: Outcome) -> list[str]:
     """The lines for stderr, most important first; log lines are shown with bad bytes replaced.
 
@@ -75,7 +102,7 @@ def block(outcome: Outcome) -> list[str]:
     lines = [headline(outcome)]
     later = outcome.failures
     if later and not outcome.reason:
-        lines += _last_lines(later[0])
+        lines += _traceback(later[0]) + _last_lines(later[0])
         later = later[1:]
     named = [failure for failure in later if not failure.stopped][:_LISTED]
     for failure in named:
@@ -107,7 +134,7 @@ def to_json(outcome: Outcome) -> bytes:
     failures: list[dict[str, Any]] = []
     for failure in outcome.failures:
         row = msgspec.to_builtins(msgspec.structs.replace(failure, last_lines=()))
-        row["last_lines"] = [line.decode(errors="replace") for line in failure.last_lines]
+        row["last_lines"] = [readable(line) for line in failure.last_lines]
         failures.append(row | {"meaning": meaning(failure)})
     body = {
         "result": ExitCode(outcome.code).name.lower(),
@@ -122,8 +149,31 @@ def to_json(outcome: Outcome) -> bytes:
     return msgspec.json.format(msgspec.json.encode(body), indent=2) + b"\n"
 
 
+def _process(failure: PodFailure) -> str:
+    """`process rank 5`, or "": of a container's processes the one that failed, where it is told."""
+    evidence = failure.evidence
+    if evidence.process_rank is not None:
+        return f"process rank {evidence.process_rank}"
+    return "" if evidence.local_rank is None else f"process with local rank {evidence.local_rank}"
+
+
+def _traceback(failure: PodFailure) -> list[str]:
+    """The traceback, unless it is the end of the last lines, which are shown anyway."""
+    evidence = failure.evidence
+    lines: list[str] = []
+    text = tuple(line for line in evidence.traceback if line)
+    last = [line for line in map(readable, failure.last_lines) if line]
+    if text and text != tuple(last[-len(text) :]):
+        whose = f"{failure.pod}, {_process(failure)}".removesuffix(", ")
+        lines += [f"  traceback of {whose}:"]
+        lines += [f"  | {shorten(line, _LONG_LINE)}" for line in evidence.traceback]
+    if evidence.error_file:
+        lines.append(f"  the process wrote its error to {evidence.error_file}")
+    return lines
+
+
 def _last_lines(failure: PodFailure) -> list[str]:
     if not failure.last_lines:
         return []
-    shown = [f"  | {line.decode(errors='replace')}" for line in failure.last_lines]
+    shown = [f"  | {readable(line, _LONG_LINE)}" for line in failure.last_lines]
     return [f"  last lines of {failure.pod}:", *shown]

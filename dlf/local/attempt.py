@@ -2,18 +2,18 @@
 
 import asyncio
 import signal
-from collections import deque
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 
 import msgspec
 
-from dlf.local.console import KEPT_LINES, Console
+from dlf.local.console import Console
 from dlf.local.container import Container
 from dlf.local.keeper import Keeper
 from dlf.local.plan import Plan
 from dlf.local.process import Process
 from dlf.local.rules import decide
+from dlf.logs.log_end import EndBudget, LogEnd
 from dlf.logs.target import Target
 
 GRACE = 3.0
@@ -60,9 +60,8 @@ class Attempt:
     ) -> None:
         self.succeeded: bool | None = None
         self.ends: list[End] = []
-        self.last: dict[str, deque[bytes]] = {
-            process.pod: deque(maxlen=KEPT_LINES) for process in plan.processes
-        }
+        budget = EndBudget()
+        self.last = {process.pod: LogEnd(budget) for process in plan.processes}
         self.stopped: list[str] = []
         self._plan = plan
         self._environments = environments

@@ -2,7 +2,6 @@
 
 import asyncio
 import time
-from collections import deque
 from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing, suppress
 from datetime import UTC, datetime
@@ -12,15 +11,12 @@ from dlf.logs.collapse import WINDOW, Collapser
 from dlf.logs.files import LogFiles
 from dlf.logs.format import formatter
 from dlf.logs.lines import LineBuffer
+from dlf.logs.log_end import LogEnd
 from dlf.logs.options import LogOptions
 from dlf.logs.printer import Printer
 from dlf.logs.target import Target
 from dlf.logs.writer import OutputClosed, Writer
 
-KEPT_LINES = 20
-"""Lines of each pod that a report shows."""
-
-_SHOWN = 512  # bytes of a line in a report
 _FLUSH = 3.0  # seconds
 LONGEST_LINE = 16 << 20
 """Bytes from which an unterminated line is printed in pieces."""
@@ -45,15 +41,13 @@ class Console:
         self._say = say
         self._writer = Writer(stdout, self._output_closed)
 
-    async def copy(
-        self, target: Target, output: AsyncGenerator[bytes, None], last: deque[bytes]
-    ) -> None:
+    async def copy(self, target: Target, output: AsyncGenerator[bytes, None], last: LogEnd) -> None:
         """Print all of a container's output; a last line without newline gets one.
 
         Args:
             target: the container.
             output: in chunks.
-            last: gets the last lines, without newlines; what is long is cut.
+            last: gets the lines.
 
         Raises:
             BrokenPipeError: the reader of standard output has gone.
@@ -88,12 +82,12 @@ class Console:
         if self._files:
             self._files.close()
 
-    async def _print(self, printer: Printer, block: bytes, last: deque[bytes]) -> None:
+    async def _print(self, printer: Printer, block: bytes, last: LogEnd) -> None:
         if not block:
             return
         stamp = datetime.now(UTC).isoformat(timespec="microseconds")[:-6].encode() + b"Z "
         lines = block[:-1].split(b"\n")
-        last.extend(line[:_SHOWN] for line in lines[-KEPT_LINES:])
+        last.add(lines)
         stamped = [stamp + line for line in lines]
         text = printer.render(Batch(stamped, len(stamp)), b"", time.monotonic())
         if text:

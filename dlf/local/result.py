@@ -1,9 +1,11 @@
 """The outcome of a local job: the first cause first, and what else should be known."""
 
+from dlf.diagnose.first_cause import victims_last
+from dlf.diagnose.log_evidence import find_evidence, shown
 from dlf.errors import ExitCode
 from dlf.job.outcome import Outcome, PodFailure
 from dlf.job.report import describe
-from dlf.local.attempt import Attempt
+from dlf.local.attempt import Attempt, End
 
 
 def conclude(name: str, attempt: Attempt, *, strict: bool) -> Outcome:
@@ -40,17 +42,19 @@ def conclude(name: str, attempt: Attempt, *, strict: bool) -> Outcome:
 
 
 def _failures(attempt: Attempt) -> tuple[PodFailure, ...]:
-    return tuple(
-        PodFailure(
-            pod=end.process.pod,
-            role=end.process.role,
-            rank=end.process.rank,
-            container=end.process.container,
-            exit_code=end.code,
-            reason="Error",
-            finished_at=end.finished_at,
-            last_lines=tuple(attempt.last[end.process.pod]),
-        )
-        for end in attempt.ends
-        if end.code
+    found = (_failure(end, attempt.last[end.process.pod].lines()) for end in attempt.ends)
+    return victims_last([failure for failure in found if failure.exit_code])
+
+
+def _failure(end: End, last_lines: list[bytes]) -> PodFailure:
+    return PodFailure(
+        pod=end.process.pod,
+        role=end.process.role,
+        rank=end.process.rank,
+        container=end.process.container,
+        exit_code=end.code,
+        reason="Error",
+        finished_at=end.finished_at,
+        evidence=find_evidence(last_lines),
+        last_lines=shown(last_lines),
     )

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Callable
 
+from dlf.logs.log_end import EndBudget
 from dlf.logs.options import LogOptions
 from dlf.logs.source import LogSource
 from dlf.logs.writer import Writer
@@ -26,6 +27,7 @@ class Desk:
         slots: one for each stream that may be open.
         queued: tails that wait for a slot.
         held: bytes of lines whose end has not come, over all tails.
+        end_budget: for the last lines of each log.
         heard: when the last line came, in seconds of the event loop.
     """
 
@@ -39,6 +41,7 @@ class Desk:
         self.slots = asyncio.Semaphore(options.max_log_streams)
         self.queued = 0
         self.held = 0
+        self.end_budget = EndBudget()
         self.heard = 0.0
 
     def keeps(self, size: int) -> bool:

@@ -1,17 +1,13 @@
 """From the bytes of one log's streams to printed lines."""
 
-from collections import deque
-
 from dlf.logs.batch import Batch
 from dlf.logs.cursor import Cursor
 from dlf.logs.desk import Desk
 from dlf.logs.lines import LineBuffer
+from dlf.logs.log_end import LogEnd
 from dlf.logs.printer import Printer
 from dlf.logs.stamp import split
 from dlf.logs.target import Target
-
-KEPT_LINES = 20
-_KEPT_BYTES = 512
 
 
 class Feed:
@@ -24,13 +20,13 @@ class Feed:
 
     Attributes:
         cursor: the position in the log.
-        kept: the last lines, with timestamps, cut to a bearable length; some end in a newline.
+        end: the last lines, with timestamps.
         progress: the current stream brought new lines.
     """
 
     def __init__(self, target: Target, desk: Desk, printer: Printer) -> None:
         self.cursor = Cursor()
-        self.kept: deque[bytes] = deque(maxlen=KEPT_LINES)
+        self.end = LogEnd(desk.end_budget)
         self.progress = False
         self._target = target
         self._desk = desk
@@ -40,8 +36,8 @@ class Feed:
 
     def inherit(self, other: "Feed") -> None:
         """Go on where another feed has come to: what it printed was this log."""
-        self.cursor, self.kept = other.cursor, other.kept
-        other.kept = deque(maxlen=KEPT_LINES)
+        self.cursor, self.end = other.cursor, other.end
+        other.end = LogEnd(self._desk.end_budget)
 
     def begin(self) -> None:
         """A stream was opened: an unended line comes again."""
@@ -65,7 +61,7 @@ class Feed:
             return None
         self.progress = True
         self._desk.heard = now
-        self.kept.append(chunk[:_KEPT_BYTES])
+        self.end.add_line(chunk)
         return self._printer.prefix + message
 
     def take(self, chunk: bytes) -> Batch | None:
@@ -92,8 +88,9 @@ class Feed:
                 f"{self._target.name}: lines may be missing between {batch.gap.after}"
                 f" and {batch.gap.before}: the log was rotated or begun anew while it was not read"
             )
-        for line in batch.lines[-KEPT_LINES:]:
-            self.kept.append(line[:_KEPT_BYTES])
+        if batch.rest:
+            self.end.add_line(batch.rest)
+        self.end.add(batch.lines)
         return self._printer.render(batch, self.cursor.last, now)
 
     def finish(self, now: float) -> bytes:

@@ -7,7 +7,6 @@ from itertools import chain, groupby
 from dlf.logs.collapse import Collapser
 from dlf.logs.course import Course, End
 from dlf.logs.desk import Desk
-from dlf.logs.feed import KEPT_LINES
 from dlf.logs.files import LogFiles
 from dlf.logs.format import formatter
 from dlf.logs.instances import Instance, instances
@@ -96,11 +95,10 @@ class Multiplexer:
         for tail in chain.from_iterable(self._tails.get(pod, {}).values()):
             self._update(tail, None)
 
-    def last_lines(self, pod: str, container: str, n: int = KEPT_LINES) -> list[bytes]:
-        """The last lines of a container's newest log, at most 20, without timestamps."""
+    def last_lines(self, pod: str, container: str) -> list[bytes]:
+        """The last lines of a container's newest log, without timestamps: all that are kept."""
         tails = self._tails.get(pod, {}).get(container)
-        kept = list(tails[-1].feed.kept)[-n:] if tails else []
-        return [split(line.rstrip(b"\n"))[1] for line in kept]
+        return [split(line)[1] for line in tails[-1].feed.end.lines()] if tails else []
 
     def quiet_for(self) -> float:
         """Seconds since any line came."""

@@ -3,7 +3,7 @@
 import pytest
 from diagnose import log_ends as ends
 
-from dlf.diagnose.log_evidence import find_evidence, readable
+from dlf.diagnose.log_evidence import find_evidence
 from dlf.outcome.evidence import Evidence
 
 
@@ -384,24 +384,6 @@ def test_log_that_tells_nothing_gives_no_evidence() -> None:
     """Words such as error or killed in the training's own output are none."""
     assert evidence("mean error: 0.3", "killed 3 of 4 agents, error rate 0.1") == Evidence()
     assert find_evidence([]) == Evidence()
-
-
-def test_of_a_line_of_updates_the_last_is_read() -> None:
-    r"""8 KB of `\r` with the error at its end."""
-    bar = b"\r".join(b"%3d%%|%b" % (n, b"#" * 70) for n in range(100))
-
-    assert readable(bar + b"\rValueError: no data\r") == "ValueError: no data"
-
-
-def test_of_a_long_line_the_end_is_read() -> None:
-    """Arrays are printed in one line, the error stands behind them."""
-    line = b"tensor([" + b"0.1, " * 2000 + b"]) does not fit: shapes differ"
-
-    text = readable(line, 200)
-
-    assert text.startswith("tensor([")
-    assert text.endswith("does not fit: shapes differ")
-    assert len(text) == 205
 
 
 def test_long_traceback_is_cut_in_its_middle() -> None:

@@ -1,13 +1,13 @@
 """The printing of a container's output."""
 
 import asyncio
-from collections import deque
 from collections.abc import AsyncGenerator
 from pathlib import Path
 
 import pytest
 
 from dlf.local.console import LONGEST_LINE, Console
+from dlf.logs.log_end import EndBudget, LogEnd
 from dlf.logs.options import LogOptions
 from dlf.logs.target import Target
 
@@ -19,9 +19,9 @@ async def chunks(*parts: bytes) -> AsyncGenerator[bytes, None]:
         yield part
 
 
-def copy(output: Path, *parts: bytes) -> deque[bytes]:
+def copy(output: Path, *parts: bytes) -> LogEnd:
     """Print the parts; return the last lines."""
-    last: deque[bytes] = deque(maxlen=20)
+    last = LogEnd(EndBudget())
     said: list[str] = []
 
     async def scenario() -> None:
@@ -60,7 +60,6 @@ def test_copy_prints_an_endless_line_in_pieces(tmp_path: Path) -> None:
 
 
 def test_copy_keeps_the_last_lines(tmp_path: Path) -> None:
-    """Twenty, over chunks, each of them cut."""
+    """Over chunks, without newlines."""
     last = copy(tmp_path / "out", b"".join(b"%d\n" % n for n in range(30)), b"y" * 1000)
-    assert [b"%d" % n for n in range(11, 30)] == list(last)[:-1]
-    assert b"y" * 512 == last[-1]
+    assert [*(b"%d" % n for n in range(30)), b"y" * 1000] == last.lines()

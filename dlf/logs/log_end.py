@@ -1,0 +1,93 @@
+"""The last lines of a log, kept for the report of a failure, in a bounded number of bytes.
+
+What ended a process stands above what its launcher and its peers say of that, often a hundred lines
+and more. So as much is kept as memory allows: all logs of a job share `TOTAL` bytes.
+Lines are kept in blocks, since a log may bring millions of them and few are ever looked at.
+"""
+
+from collections import deque
+from collections.abc import Sequence
+
+from dlf.logs.stamp import split
+
+TOTAL = 32 << 20
+"""Bytes for all logs together; with more than 2,048 of them, each has `LEAST` all the same."""
+MOST = 256 << 10
+LEAST = 16 << 10
+_BLOCK = 32  # lines
+_LONG = 2048  # bytes of a line
+_BEGINNING = 512  # of them, those from the beginning of a longer line
+
+
+class EndBudget:
+    """The bytes that the ends of a job's logs share.
+
+    Attributes:
+        limit: bytes for each.
+    """
+
+    def __init__(self) -> None:
+        self.limit = MOST
+        self._logs = 0
+
+    def add_log(self) -> None:
+        """One log more has its share."""
+        self._logs += 1
+        self.limit = max(LEAST, min(MOST, TOTAL // self._logs))
+
+
+class LogEnd:
+    """The last lines of one log: `budget.limit` bytes, and up to one block of 32 lines more.
+
+    Of a longer line than 2 KB the text after its last carriage return is kept, and of that, if it
+    is still longer, the beginning and, mostly, the end.
+    """
+
+    def __init__(self, budget: EndBudget) -> None:
+        budget.add_log()
+        self._budget = budget
+        self._blocks: deque[bytes] = deque()
+        self._size = 0
+
+    def add_line(self, line: bytes) -> None:
+        """Add one line; it may end in a newline. The same as `add`, and cheaper."""
+        if len(line) > _LONG:
+            line = _cut(line)
+        self._blocks.append(line)
+        self._size += len(line)
+        if self._size > self._budget.limit:
+            self._trim()
+
+    def add(self, lines: Sequence[bytes]) -> None:
+        """Add lines without newlines."""
+        blocks: list[bytes] = []
+        size, end = 0, len(lines)
+        while end > 0 and size < self._budget.limit:
+            piece = lines[max(0, end - _BLOCK) : end]
+            block = b"\n".join(piece)
+            if len(block) > _LONG and max(map(len, piece)) > _LONG:
+                block = b"\n".join([line if len(line) <= _LONG else _cut(line) for line in piece])
+            blocks.append(block)
+            size += len(block)
+            end -= _BLOCK
+        self._blocks.extend(reversed(blocks))
+        self._size += size
+        self._trim()
+
+    def lines(self) -> list[bytes]:
+        """The kept lines in order, without newlines."""
+        return [line for block in self._blocks for line in block.removesuffix(b"\n").split(b"\n")]
+
+    def _trim(self) -> None:
+        while self._blocks and self._size - len(self._blocks[0]) >= self._budget.limit:
+            self._size -= len(self._blocks.popleft())
+
+
+def _cut(line: bytes) -> bytes:
+    r"""The timestamp, and of the message what is worth keeping."""
+    stamp, message = split(line.removesuffix(b"\n"))
+    if b"\r" in message:
+        message = next((part for part in reversed(message.split(b"\r")) if part.strip()), b"")
+    if len(message) > _LONG:
+        message = message[:_BEGINNING] + b" ... " + message[_BEGINNING - _LONG :]
+    return stamp + b" " + message if stamp else message
