@@ -75,9 +75,9 @@ async def _locally(invocation: Invocation, edge: Edge) -> Outcome:
         stdout=edge.stdout,
         log_options=partial(log_options, invocation.logs, edge),
         timeout=invocation.lifecycle.timeout,
-        lead=invocation.framework.lead,
+        leader=invocation.framework.leader,
         strict=invocation.lifecycle.strict,
-        say=edge.notify,
+        notify=edge.notify,
     )
 
 

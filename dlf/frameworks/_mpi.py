@@ -24,7 +24,7 @@ KINDS = (MPIJOB, MPIJOB_V2BETA1)
 
 _OWN_STARTER = re.compile(r"\s*(?:\S*/)?(?:mpirun|mpiexec|horovodrun)(?:\s|$)")
 _SSHD = ["/usr/sbin/sshd", "-De"]
-# mpi-operator starts the launcher beside the workers, which may wait for their cards; mpirun would
+# mpi-operator starts the launcher beside the workers, which may wait for their GPUs; mpirun would
 # not. Their names resolve when they run. An image without getent does not wait.
 _AWAIT_WORKERS = (
     "trap exit TERM; while read -r host _; do"
@@ -34,7 +34,7 @@ _AWAIT_WORKERS = (
 _SLEEP = ["sleep", "365d"]  # busybox knows no `infinity`
 
 
-class Settings(Workers, frozen=True, kw_only=True):
+class MPIJobSettings(Workers, frozen=True, kw_only=True):
     """The flags that both have."""
 
     image: Annotated[
@@ -47,65 +47,68 @@ class Settings(Workers, frozen=True, kw_only=True):
     ] = 1
 
 
-def job(task: Settings, kind: Kind, suffix: str, prefix: str) -> Manifest:
-    """An MPIJob. The launcher decides; workers hold the cards and are removed when it has ended."""
-    roles = {"Launcher": 1, "Worker": task.num_worker}
+def job(settings: MPIJobSettings, kind: Kind, suffix: str, prefix: str) -> Manifest:
+    """An MPIJob. The launcher decides; workers hold the accelerators and are removed after it."""
+    roles = {"Launcher": 1, "Worker": settings.num_worker}
     # The launcher of mpi-operator is a batch Job, whose pods end in five random characters.
-    name = _kubeflow.name(prefix, task, suffix, roles | {"Launcher-xxxxx": 1})
+    name = _kubeflow.name(prefix, settings, suffix, roles | {"Launcher-xxxxx": 1})
     ssh = kind == MPIJOB_V2BETA1
-    command = launch(task)
+    command = launch(settings)
     if ssh:
         command = ["bash", "-c", f'{_AWAIT_WORKERS}; exec "$0" "$@"', *command]
     launcher = pod_template(
-        task,
+        settings,
         kind,
         name,
         "mpi-launcher",
         command,
         labels={"mpi-role": "Launcher"},
-        cards=False,
+        accelerators=False,
     )
     worker = pod_template(
-        task,
+        settings,
         kind,
         name,
         "mpi-worker",
         _SSHD if ssh else _SLEEP,
         labels={"mpi-role": "Worker"},
     )
-    policy = _kubeflow.run_policy(task, roles, clean="Running")
+    policy = _kubeflow.run_policy(settings, roles, clean="Running")
+    if ssh:  # mpi-operator hands backoffLimit to the launcher's batch Job, which counts retries
+        policy = msgspec.structs.replace(policy, backoff_limit=settings.max_retry)
     spec = MPIJobSpec(
-        # mpi-operator hands backoffLimit to the launcher's batch Job: there it counts retries.
-        run_policy=msgspec.structs.replace(policy, backoff_limit=task.max_retry) if ssh else policy,
-        slots_per_worker=task.slots_per_worker,
+        run_policy=msgspec.structs.replace(policy, backoff_limit=settings.max_retry)
+        if ssh
+        else policy,
+        slots_per_worker=settings.slots_per_worker,
         mpi_replica_specs={
             # The batch Job of mpi-operator starts a new pod, and keeps the failed one with its log.
             "Launcher": ReplicaSpec(replicas=1, restart_policy="Never", template=launcher)
             if ssh
-            else _kubeflow.replica(task, 1, launcher),
+            else _kubeflow.replica(settings, 1, launcher),
             "Worker": ReplicaSpec(
-                replicas=task.num_worker, restart_policy="Never", template=worker
+                replicas=settings.num_worker, restart_policy="Never", template=worker
             ),
         },
     )
-    return _kubeflow.manifest(task, kind, name, spec)
+    return _kubeflow.manifest(settings, kind, name, spec)
 
 
-def launch(task: Settings) -> list[str]:
+def launch(settings: MPIJobSettings) -> list[str]:
     """The launcher's command: mpirun with the platform's flags, each rank a `bash -c` of its own.
 
     A command that starts with mpirun, mpiexec or horovodrun is run as it is.
     """
-    if _OWN_STARTER.match(task.command):
-        return bash(task.command)
+    if _OWN_STARTER.match(settings.command):
+        return bash(settings.command)
     flags = "--allow-run-as-root -bind-to none -map-by slot -x LD_LIBRARY_PATH -x PATH"
     transport = "-mca pml ob1 -mca btl ^openib"
-    forwarded = [word for name, _ in task.env for word in ("-x", name)]
+    forwarded = [word for name, _ in settings.env for word in ("-x", name)]
     return [
         "mpirun",
-        *("-np", str(task.num_worker * task.slots_per_worker)),
+        *("-np", str(settings.num_worker * settings.slots_per_worker)),
         *shlex.split(flags),
         *forwarded,
         *shlex.split(transport),
-        *bash(task.command),
+        *bash(settings.command),
     ]

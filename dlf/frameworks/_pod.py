@@ -15,25 +15,25 @@ from dlf.task.settings import Platform, TaskSettings
 _VOLCANO_WEIGHT, _KUBEFLOW_WEIGHT = 20, 5
 
 
-def job_metadata(task: TaskSettings, name: str) -> ObjectMeta:
+def job_metadata(settings: TaskSettings, name: str) -> ObjectMeta:
     """Name, labels and annotations of the custom resource; the platform finds it by the labels."""
     labels, originals = label_values(
         {
-            "run-id": task.run_id,
-            "run-username": task.runner,
-            "pipeline-username": task.creator,
-            "pipeline-id": task.pipeline_id,
-            "pipeline-name": task.pipeline_name,
-            "task-id": task.task_id,
-            "task-name": task.task_name,
+            "run-id": settings.run_id,
+            "run-username": settings.runner,
+            "pipeline-username": settings.creator,
+            "pipeline-id": settings.pipeline_id,
+            "pipeline-name": settings.pipeline_name,
+            "task-id": settings.task_id,
+            "task-name": settings.task_name,
         }
     )
-    annotations = {"project": task.project} | originals
+    annotations = {"project": settings.project} | originals
     return ObjectMeta(name=name, labels=labels, annotations=annotations)
 
 
 def pod_template(
-    task: TaskSettings,
+    settings: TaskSettings,
     kind: Kind,
     job: str,
     container: str,
@@ -42,12 +42,12 @@ def pod_template(
     env: Mapping[str, str] | None = None,
     ports: Sequence[pods.ContainerPort] = (),
     labels: Mapping[str, str] | None = None,
-    cards: bool = True,
+    accelerators: bool = True,
 ) -> pods.PodTemplate:
     """The pod template of one role.
 
     Args:
-        task: the settings.
+        settings: of the task.
         kind: the resource that it becomes a part of.
         job: name of the job.
         container: name that the operator expects of the training container.
@@ -55,46 +55,47 @@ def pod_template(
         env: variables of this role; those that the user gave with `--env` win.
         ports: the container's ports.
         labels: more labels of this role's pods.
-        cards: whether this role gets the accelerators and RDMA devices.
+        accelerators: whether this role gets the accelerators and RDMA devices.
 
     Raises:
-        UsageError: when the resource of a vendor's cards is not known.
+        UsageError: no resource name is known for the vendor of the accelerators.
     """
     volcano = kind.group == "batch.volcano.sh"
-    declared, mounts = volumes(task)
+    declared, mounts = volumes(settings)
     pod_labels, originals = label_values(
         {
-            "pipeline-id": task.pipeline_id,
-            "pipeline-name": task.pipeline_name,
-            "task-id": task.task_id,
-            "task-name": task.task_name,
-            "username": task.runner,
+            "pipeline-id": settings.pipeline_id,
+            "pipeline-name": settings.pipeline_name,
+            "task-id": settings.task_id,
+            "task-name": settings.task_name,
+            "username": settings.runner,
             "component": job,
             "type": kind.word,
-            "run-id": task.run_id,
+            "run-id": settings.run_id,
             **(labels or {}),
         }
     )
     main = pods.Container(
         name=container,
-        image=task.image,
-        image_pull_policy=task.pull_policy,
-        working_dir=task.working_dir,
+        image=settings.image,
+        image_pull_policy=settings.pull_policy,
+        working_dir=settings.working_dir,
         command=list(command),
         ports=list(ports),
-        env=_environment(task, env or {}, cards=cards),
-        resources=_resources(task, cards=cards),
+        env=_environment(settings, env or {}, accelerators=accelerators),
+        resources=_resources(settings, accelerators=accelerators),
         volume_mounts=mounts,
-        security_context=_security(task) if cards else None,
+        security_context=_security(settings) if accelerators else None,
     )
-    single, several = _node_labels(task, cards=cards)
+    annotations = {"project": settings.project} | originals
+    single, several = _node_labels(settings, accelerators=accelerators)
     return pods.PodTemplate(
-        metadata=ObjectMeta(labels=pod_labels, annotations={"project": task.project} | originals),
+        metadata=ObjectMeta(labels=pod_labels, annotations=annotations),
         spec=pods.PodSpec(
             containers=[main],
             restart_policy="Never" if volcano else "",
             volumes=declared,
-            image_pull_secrets=[pods.LocalObjectReference(name=n) for n in task.pull_secrets],
+            image_pull_secrets=[pods.LocalObjectReference(name=n) for n in settings.pull_secrets],
             node_selector=single,
             affinity=pods.Affinity(
                 node_affinity=_node_affinity(several),
@@ -102,42 +103,46 @@ def pod_template(
                     job, kind, _VOLCANO_WEIGHT if volcano else _KUBEFLOW_WEIGHT
                 ),
             ),
-            scheduler_name="volcano" if volcano else _scheduler(task),
-            priority_class_name=task.priority_class,
+            scheduler_name="volcano" if volcano else _scheduler(settings),
+            priority_class_name=settings.priority_class,
         ),
     )
 
 
-def cards_per_pod(task: Platform) -> int:
-    """How many processes a pod's cards call for: one per card, one where there is none."""
-    return max(task.gpu.count, 1)
+def processes_per_pod(settings: Platform) -> int:
+    """Training processes in each pod: one per accelerator, one where there is none."""
+    return max(settings.gpu.count, 1)
 
 
-def _scheduler(task: Platform) -> str:
+def _scheduler(settings: Platform) -> str:
     """Nothing for the cluster's default: an operator that gangs fills in its own only then."""
-    return "" if task.scheduler == "default-scheduler" else task.scheduler
+    return "" if settings.scheduler == "default-scheduler" else settings.scheduler
 
 
-def _environment(task: TaskSettings, env: Mapping[str, str], *, cards: bool) -> list[pods.EnvVar]:
-    count = task.gpu.count if cards else 0
+def _environment(
+    settings: TaskSettings, env: Mapping[str, str], *, accelerators: bool
+) -> list[pods.EnvVar]:
+    count = settings.gpu.count if accelerators else 0
     variables = {"NCCL_DEBUG": "INFO", "GPU_NUM": str(count)}
     if count == 0:
         variables["NVIDIA_VISIBLE_DEVICES"] = "none"
     variables |= env
-    variables |= {name: literal(value) for name, value in task.env}
+    variables |= {name: literal(value) for name, value in settings.env}
     return [pods.EnvVar(name=name, value=value) for name, value in variables.items()]
 
 
-def _resources(task: Platform, *, cards: bool) -> pods.Resources | None:
-    amounts = {name: Amount(value, value) for name, value in task.default_resources.items()}
-    if task.cpu:
-        amounts["cpu"] = task.cpu
-    if task.memory:
-        amounts["memory"] = task.memory
-    if cards and task.gpu.count > 0:
-        amounts[_card(task)] = Amount(str(task.gpu.count), str(task.gpu.count))
-    if cards and _claims_rdma(task):
-        amounts[task.rdma_resource] = Amount(str(task.rdma), str(task.rdma))
+def _resources(settings: Platform, *, accelerators: bool) -> pods.Resources | None:
+    amounts = {name: Amount(value, value) for name, value in settings.default_resources.items()}
+    if settings.cpu:
+        amounts["cpu"] = settings.cpu
+    if settings.memory:
+        amounts["memory"] = settings.memory
+    if accelerators and settings.gpu.count > 0:
+        amounts[_accelerator_resource(settings)] = Amount(
+            str(settings.gpu.count), str(settings.gpu.count)
+        )
+    if accelerators and _claims_rdma(settings):
+        amounts[settings.rdma_resource] = Amount(str(settings.rdma), str(settings.rdma))
     if not amounts:
         return None
     return pods.Resources(
@@ -146,10 +151,10 @@ def _resources(task: Platform, *, cards: bool) -> pods.Resources | None:
     )
 
 
-def _card(task: Platform) -> str:
-    """The resource that a card is claimed as."""
-    vendor = task.gpu.vendor or "gpu"
-    resource = task.gpu_resource or VENDORS.get(vendor)
+def _accelerator_resource(settings: Platform) -> str:
+    """The extended resource that an accelerator is claimed as."""
+    vendor = settings.gpu.vendor or "gpu"
+    resource = settings.gpu_resource or VENDORS.get(vendor)
     if not resource:
         raise UsageError(
             f"KFJ_TASK_RESOURCE_GPU: unknown vendor {vendor!r}",
@@ -158,25 +163,27 @@ def _card(task: Platform) -> str:
     return resource
 
 
-def _claims_rdma(task: Platform) -> bool:
-    return bool(task.rdma and task.rdma_resource)
+def _claims_rdma(settings: Platform) -> bool:
+    return bool(settings.rdma and settings.rdma_resource)
 
 
-def _security(task: Platform) -> pods.SecurityContext | None:
-    privileged = True if task.gpu.count == -1 else None  # every card of the node, unclaimed
-    locks = pods.Capabilities(add=["IPC_LOCK"]) if _claims_rdma(task) else None  # pinned memory
+def _security(settings: Platform) -> pods.SecurityContext | None:
+    privileged = (
+        True if settings.gpu.count == -1 else None
+    )  # every accelerator of the node, unclaimed
+    locks = pods.Capabilities(add=["IPC_LOCK"]) if _claims_rdma(settings) else None  # pinned memory
     if privileged is None and locks is None:
         return None
     return pods.SecurityContext(privileged=privileged, capabilities=locks)
 
 
 def _node_labels(
-    task: Platform, *, cards: bool
+    settings: Platform, *, accelerators: bool
 ) -> tuple[dict[str, str], dict[str, tuple[str, ...]]]:
     """Labels with one value, for nodeSelector, and with several, for affinity."""
-    wanted = dict(task.node_selector)
-    if cards and task.gpu.count and task.gpu.model:
-        wanted["gpu-type"] = (task.gpu.model,)
+    wanted = dict(settings.node_selector)
+    if accelerators and settings.gpu.count and settings.gpu.model:
+        wanted["gpu-type"] = (settings.gpu.model,)
     single = {key: values[0] for key, values in wanted.items() if len(values) == 1}
     return single, {key: values for key, values in wanted.items() if len(values) > 1}
 

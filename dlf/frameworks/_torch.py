@@ -7,17 +7,19 @@ every pod are literal; the pod's own rank is known only in the pod, and is set b
 assignment in the shell before the user's command.
 """
 
-from dlf.frameworks._pod import cards_per_pod
+from dlf.frameworks._pod import processes_per_pod
 from dlf.task.settings import TaskSettings
 
 MASTER_PORT = 23456  # training-operator's default port of a PyTorchJob
 
 
-def torchrun_env(task: TaskSettings, nodes: int, master: str) -> dict[str, str]:
-    """The flags of torchrun as variables: one agent per pod, one process per card."""
+def torchrun_env(settings: TaskSettings, nodes: int, master: str) -> dict[str, str]:
+    """The flags of torchrun as variables: one agent per pod, one process per accelerator."""
     return {
         "PET_NNODES": str(nodes),
-        "PET_NPROC_PER_NODE": "auto" if task.gpu.count == -1 else str(cards_per_pod(task)),
+        "PET_NPROC_PER_NODE": "auto"
+        if settings.gpu.count == -1
+        else str(processes_per_pod(settings)),
         "PET_MASTER_ADDR": master,
         "PET_MASTER_PORT": str(MASTER_PORT),
     }

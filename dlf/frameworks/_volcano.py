@@ -7,8 +7,8 @@ from dlf.manifest.kinds import Kind
 from dlf.manifest.manifest import Manifest
 from dlf.manifest.names import job_name
 from dlf.manifest.pods import PodTemplate
-from dlf.manifest.volcano import LifecyclePolicy, Task, VolcanoJobSpec
-from dlf.task.settings import TaskSettings as Settings
+from dlf.manifest.volcano import LifecyclePolicy, TaskSpec, VolcanoJobSpec
+from dlf.task.settings import TaskSettings
 
 # Peers are looked up before they are ready, so their names must resolve before that too.
 _PLUGINS: Mapping[str, list[str]] = {
@@ -25,10 +25,10 @@ _POLICIES = [
 ]
 
 
-def name(prefix: str, task: Settings, suffix: str, roles: Mapping[str, int]) -> str:
+def name(prefix: str, settings: TaskSettings, suffix: str, roles: Mapping[str, int]) -> str:
     """The job's name, short enough for its pods' host names `<job>-<task>-<index>`."""
     longest = max((f"-{role}-{count - 1}" for role, count in roles.items()), key=len)
-    return job_name(prefix, task.pipeline_name, suffix, longest)
+    return job_name(prefix, settings.pipeline_name, suffix, longest)
 
 
 def host(job: str, role: str) -> str:
@@ -37,32 +37,32 @@ def host(job: str, role: str) -> str:
 
 
 def manifest(
-    task: Settings,
+    settings: TaskSettings,
     kind: Kind,
     job: str,
     tasks: Sequence[tuple[str, int, PodTemplate]],
     *,
     policies: Mapping[str, list[LifecyclePolicy]] | None = None,
 ) -> Manifest:
-    """The custom resource.
+    """The Volcano Job.
 
     Args:
-        task: the settings.
+        settings: of the task.
         kind: Volcano's Job.
         job: its name.
-        tasks: name, replicas and pod template of each task, in the order of ranks.
-        policies: further policies of a task, by its name.
+        tasks: name, replicas and pod template of each settings, in the order of ranks.
+        policies: further policies of a settings, by its name.
     """
-    attempts = task.max_retry + 1
+    attempts = settings.max_retry + 1
     spec = VolcanoJobSpec(
         min_available=sum(replicas for _, replicas, _ in tasks),
         max_retry=attempts,
-        queue=task.queue or "default",
+        queue=settings.queue or "default",
         scheduler_name="volcano",
         plugins=dict(_PLUGINS),
         policies=_POLICIES,
         tasks=[
-            Task(
+            TaskSpec(
                 name=role,
                 replicas=replicas,
                 min_available=replicas,
@@ -72,11 +72,11 @@ def manifest(
             )
             for role, replicas, template in tasks
         ],
-        priority_class_name=task.priority_class,
+        priority_class_name=settings.priority_class,
     )
     return Manifest(
         api_version=kind.api_version,
         kind=kind.name,
-        metadata=job_metadata(task, job),
+        metadata=job_metadata(settings, job),
         spec=spec,
     )

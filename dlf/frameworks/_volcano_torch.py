@@ -13,16 +13,16 @@ from dlf.task.settings import TaskSettings
 
 
 def job(
-    task: TaskSettings, kind: Kind, suffix: str, prefix: str, roles: Mapping[str, int]
+    settings: TaskSettings, kind: Kind, suffix: str, prefix: str, roles: Mapping[str, int]
 ) -> Manifest:
     """A Volcano Job for torch: ranks count through the roles in their order, pod 0 is the master.
 
     Each pod gets the rendezvous of torch.distributed, and its role as VC_TASK_ROLE.
     """
-    name = _volcano.name(prefix, task, suffix, roles)
+    name = _volcano.name(prefix, settings, suffix, roles)
     nodes = sum(roles.values())
     master = _volcano.host(name, next(iter(roles)))
-    env = script_env(nodes, master) | torchrun_env(task, nodes, master)
+    env = script_env(nodes, master) | torchrun_env(settings, nodes, master)
     tasks: list[tuple[str, int, PodTemplate]] = []
     first = 0
     for role, count in roles.items():
@@ -31,10 +31,10 @@ def job(
             f'export RANK="${{RANK:-$(({first} + VC_TASK_INDEX))}}";'
             ' export PET_NODE_RANK="${PET_NODE_RANK:-$RANK}"'
         )
-        command = with_prelude(prelude, task.command)
+        command = with_prelude(prelude, settings.command)
         template = pod_template(
-            task, kind, name, "volcanojob", command, env=env | {"VC_TASK_ROLE": role}
+            settings, kind, name, "volcanojob", command, env=env | {"VC_TASK_ROLE": role}
         )
         tasks.append((role, count, template))
         first += count
-    return _volcano.manifest(task, kind, name, tasks)
+    return _volcano.manifest(settings, kind, name, tasks)

@@ -1,4 +1,4 @@
-"""The volumes of a pod: those of the task, the time zone, and shared memory."""
+"""The volumes of a pod: those of the settings, the time zone, and shared memory."""
 
 from dlf.manifest import pods
 from dlf.manifest.names import volume_name
@@ -9,7 +9,7 @@ _ZONE = "/usr/share/zoneinfo/Asia/Shanghai"
 _SHARED_MEMORY = "/dev/shm"  # noqa: S108 - the mount path that NCCL and data loaders use
 
 
-def volumes(task: Platform) -> tuple[list[pods.Volume], list[pods.VolumeMount]]:
+def volumes(settings: Platform) -> tuple[list[pods.Volume], list[pods.VolumeMount]]:
     """The volumes and their mounts, in the order of the task.
 
     The host's time zone is mounted when the task has volumes, as the platform's users know it.
@@ -24,11 +24,13 @@ def volumes(task: Platform) -> tuple[list[pods.Volume], list[pods.VolumeMount]]:
             declared.append(volume)
             mounts.append(mount)
 
-    for mount in task.volumes:
+    for mount in settings.volumes:
         name = _unique(mount.source, declared)
-        add(_volume(mount, name), _mount(mount, name, task.creator))
-    named = {mount.source for mount in task.volumes} | {mount.path for mount in task.volumes}
-    if task.volumes and _ZONE not in named:
+        add(_volume(mount, name), _mount(mount, name, settings.creator))
+    named = {mount.source for mount in settings.volumes} | {
+        mount.path for mount in settings.volumes
+    }
+    if settings.volumes and _ZONE not in named:
         add(
             pods.Volume(name="tz-config", host_path=pods.HostPathSource(path=_ZONE)),
             pods.VolumeMount(name="tz-config", mount_path="/etc/localtime"),

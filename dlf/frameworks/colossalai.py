@@ -11,7 +11,7 @@ from dlf.task.flag import Flag
 from dlf.task.settings import Workers
 
 
-class Settings(Workers, frozen=True, kw_only=True):
+class ColossalAISettings(Workers, frozen=True, kw_only=True):
     """The flags of colossalai, with the old launcher's defaults."""
 
     image: Annotated[
@@ -23,16 +23,16 @@ class Settings(Workers, frozen=True, kw_only=True):
     num_worker: int = 2
 
 
-def render(task: Settings, kind: Kind, suffix: str) -> Manifest:
-    """The resource."""
-    return _volcano_torch.job(task, kind, suffix, "colossalai", {"worker": task.num_worker})
+def render(settings: ColossalAISettings, kind: Kind, suffix: str) -> Manifest:
+    """Render a Volcano Job of equal workers."""
+    return _volcano_torch.job(settings, kind, suffix, "colossalai", {"worker": settings.num_worker})
 
 
 FRAMEWORK = Framework(
     name="colossalai",
     summary="ColossalAI (Volcano Job; worker 0 decides)",
-    settings=Settings,
+    settings=ColossalAISettings,
     kinds=(VOLCANO_JOB,),
     render=render,
-    lead="worker",
+    leader="worker",
 )

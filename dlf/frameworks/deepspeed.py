@@ -7,9 +7,9 @@ from dlf.manifest.manifest import Manifest
 from dlf.task.settings import Workers
 
 
-def render(task: Workers, kind: Kind, suffix: str) -> Manifest:
-    """The resource."""
-    return _volcano_torch.job(task, kind, suffix, "deepspeed", {"worker": task.num_worker})
+def render(settings: Workers, kind: Kind, suffix: str) -> Manifest:
+    """Render a Volcano Job of equal workers."""
+    return _volcano_torch.job(settings, kind, suffix, "deepspeed", {"worker": settings.num_worker})
 
 
 FRAMEWORK = Framework(
@@ -18,5 +18,5 @@ FRAMEWORK = Framework(
     settings=Workers,
     kinds=(VOLCANO_JOB,),
     render=render,
-    lead="worker",
+    leader="worker",
 )

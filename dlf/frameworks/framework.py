@@ -20,7 +20,7 @@ class Framework(msgspec.Struct, frozen=True, kw_only=True):
         settings: the struct of its flags.
         kinds: the resources it can be rendered as, the preferred one first; the cluster decides.
         render: `render(settings, kind, suffix)`, pure; the suffix ends the job's name.
-        lead: the role whose pod 0 decides: its end is the job's end. "" leaves it to the operator.
+        leader: the role whose pod 0 decides the job; "" leaves the decision to the operator.
     """
 
     name: str
@@ -28,7 +28,7 @@ class Framework(msgspec.Struct, frozen=True, kw_only=True):
     settings: type[TaskSettings]
     kinds: tuple[Kind, ...]
     render: Callable[[Any, Kind, str], Manifest]
-    lead: str = ""
+    leader: str = ""
 
 
 _GROUPS = {"kubeflow": "kubeflow.org", "volcano": "batch.volcano.sh"}

@@ -6,22 +6,22 @@ from dlf.manifest.kinds import Kind
 from dlf.manifest.manifest import Manifest
 
 
-class Settings(_mpi.Settings, frozen=True, kw_only=True):
+class HorovodSettings(_mpi.MPIJobSettings, frozen=True, kw_only=True):
     """The flags of horovod, with the old launcher's defaults."""
 
     image: str = "ccr.ccs.tencentyun.com/cube-studio/horovod:20210401"
     working_dir: str = "/mnt/admin"
 
 
-def render(task: Settings, kind: Kind, suffix: str) -> Manifest:
-    """The resource."""
-    return _mpi.job(task, kind, suffix, "horovod")
+def render(settings: HorovodSettings, kind: Kind, suffix: str) -> Manifest:
+    """Render an MPIJob."""
+    return _mpi.job(settings, kind, suffix, "horovod")
 
 
 FRAMEWORK = Framework(
     name="horovod",
     summary="Horovod (Kubeflow MPIJob)",
-    settings=Settings,
+    settings=HorovodSettings,
     kinds=_mpi.KINDS,
     render=render,
 )

@@ -39,7 +39,7 @@ def parse_cluster(text: str) -> tuple[tuple[str, int], ...]:
     return tuple(roles.items())
 
 
-class Settings(TaskSettings, frozen=True, kw_only=True):
+class MegatronSettings(TaskSettings, frozen=True, kw_only=True):
     """The flags of megatron."""
 
     cluster: Annotated[
@@ -52,15 +52,15 @@ class Settings(TaskSettings, frozen=True, kw_only=True):
     ] = (("worker", 3),)
 
 
-def render(task: Settings, kind: Kind, suffix: str) -> Manifest:
-    """The resource: one Volcano task a role."""
-    return _volcano_torch.job(task, kind, suffix, "megatron", dict(task.cluster))
+def render(settings: MegatronSettings, kind: Kind, suffix: str) -> Manifest:
+    """Render a Volcano Job with one task for each role."""
+    return _volcano_torch.job(settings, kind, suffix, "megatron", dict(settings.cluster))
 
 
 FRAMEWORK = Framework(
     name="megatron",
     summary="Megatron-LM (Volcano Job with roles)",
-    settings=Settings,
+    settings=MegatronSettings,
     kinds=(VOLCANO_JOB,),
     render=render,
 )

@@ -3,7 +3,7 @@
 import msgspec
 
 from dlf.frameworks import pytorch
-from dlf.frameworks._pod import cards_per_pod
+from dlf.frameworks._pod import processes_per_pod
 from dlf.frameworks.framework import Framework
 from dlf.manifest.kinds import PYTORCHJOB, Kind
 from dlf.manifest.manifest import Manifest
@@ -13,19 +13,19 @@ _LOG_DIR = "output/msrun_log"  # the script's own default, relative to --working
 _TIMEOUT = 7200  # seconds that the script waits for the other nodes, its own default
 
 
-def render(task: Workers, kind: Kind, suffix: str) -> Manifest:
-    """The resource. The shell of each pod fills in the address and rank that the operator gives.
+def render(settings: Workers, kind: Kind, suffix: str) -> Manifest:
+    """Render a PyTorchJob; the shell of each pod fills in the address and rank from the operator.
 
     The appended words are those of scripts/msrun_launcher.sh in its nine-argument form: processes
     in all, processes here, master address, port, node rank, log directory, JOIN, time-out. JOIN is
     True: by default msrun returns at once, and the pod would end with 0 before it trained.
     """
-    local = cards_per_pod(task)
+    local = processes_per_pod(settings)
     arguments = (
-        f"{task.num_worker * local} {local} $MASTER_ADDR $MASTER_PORT $RANK"
+        f"{settings.num_worker * local} {local} $MASTER_ADDR $MASTER_PORT $RANK"
         f" {_LOG_DIR} True {_TIMEOUT}"
     )
-    launched = msgspec.structs.replace(task, command=f"{task.command.rstrip()} {arguments}")
+    launched = msgspec.structs.replace(settings, command=f"{settings.command.rstrip()} {arguments}")
     return pytorch.job(launched, kind, suffix, prefix="mindjob", env={})
 
 

@@ -9,11 +9,11 @@ from dlf.manifest.manifest import Manifest
 from dlf.task.settings import Workers
 
 
-def render(task: Workers, kind: Kind, suffix: str) -> Manifest:
-    """The resource."""
-    name = _volcano.name("msjob", task, suffix, {"worker": task.num_worker})
-    template = pod_template(task, kind, name, "volcanojob", bash(task.command))
-    return _volcano.manifest(task, kind, name, [("worker", task.num_worker, template)])
+def render(settings: Workers, kind: Kind, suffix: str) -> Manifest:
+    """Render a Volcano Job of equal workers."""
+    name = _volcano.name("msjob", settings, suffix, {"worker": settings.num_worker})
+    template = pod_template(settings, kind, name, "volcanojob", bash(settings.command))
+    return _volcano.manifest(settings, kind, name, [("worker", settings.num_worker, template)])
 
 
 FRAMEWORK = Framework(

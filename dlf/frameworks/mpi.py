@@ -6,7 +6,7 @@ from dlf.manifest.kinds import Kind
 from dlf.manifest.manifest import Manifest
 
 
-class Settings(_mpi.Settings, frozen=True, kw_only=True):
+class MPISettings(_mpi.MPIJobSettings, frozen=True, kw_only=True):
     """The flags of mpi, with the old launcher's defaults."""
 
     image: str = "horovod/horovod:0.20.0-tf2.3.0-torch1.6.0-mxnet1.5.0-py3.7-cpu"
@@ -14,15 +14,15 @@ class Settings(_mpi.Settings, frozen=True, kw_only=True):
     command: str = "python /examples/tensorflow2_mnist.py"
 
 
-def render(task: Settings, kind: Kind, suffix: str) -> Manifest:
-    """The resource."""
-    return _mpi.job(task, kind, suffix, "mpijob")
+def render(settings: MPISettings, kind: Kind, suffix: str) -> Manifest:
+    """Render an MPIJob."""
+    return _mpi.job(settings, kind, suffix, "mpijob")
 
 
 FRAMEWORK = Framework(
     name="mpi",
     summary="MPI (Kubeflow MPIJob)",
-    settings=Settings,
+    settings=MPISettings,
     kinds=_mpi.KINDS,
     render=render,
 )

@@ -21,66 +21,70 @@ _PORT = 9091  # training-operator's default port of an MXJob
 _WORKER_ID = 'export DMLC_WORKER_ID="${DMLC_WORKER_ID:-$VC_TASK_INDEX}"'
 
 
-class Settings(Workers, frozen=True, kw_only=True):
+class MXNetSettings(Workers, frozen=True, kw_only=True):
     """The flags of mxnet."""
 
     num_ps: Annotated[int, Flag("servers", scalars.count(0), metavar="N")] = 0
 
 
-def render(task: Settings, kind: Kind, suffix: str) -> Manifest:
-    """The resource: all roles run the same image and command; ps-lite tells them apart."""
-    roles = _kubeflow.present({"Scheduler": 1, "Server": task.num_ps, "Worker": task.num_worker})
+def render(settings: MXNetSettings, kind: Kind, suffix: str) -> Manifest:
+    """Render an MXJob or a Volcano Job; all roles run one command, and ps-lite tells them apart."""
+    roles = _kubeflow.with_replicas(
+        {"Scheduler": 1, "Server": settings.num_ps, "Worker": settings.num_worker}
+    )
     if kind == VOLCANO_JOB:
-        return _on_volcano(task, kind, suffix, {role.lower(): n for role, n in roles.items()})
-    name = _kubeflow.name("mxjob", task, suffix, roles)
-    template = pod_template(task, kind, name, "mxnet", bash(task.command))
+        return _on_volcano(settings, kind, suffix, {role.lower(): n for role, n in roles.items()})
+    name = _kubeflow.name("mxjob", settings, suffix, roles)
+    template = pod_template(settings, kind, name, "mxnet", bash(settings.command))
     spec = MXJobSpec(
-        run_policy=_kubeflow.run_policy(task, roles),
+        run_policy=_kubeflow.run_policy(settings, roles),
         job_mode="MXTrain",
         mx_replica_specs={
-            role: _kubeflow.replica(task, count, template) for role, count in roles.items()
+            role: _kubeflow.replica(settings, count, template) for role, count in roles.items()
         },
     )
-    return _kubeflow.manifest(task, kind, name, spec)
+    return _kubeflow.manifest(settings, kind, name, spec)
 
 
-def _on_volcano(task: Settings, kind: Kind, suffix: str, roles: dict[str, int]) -> Manifest:
+def _on_volcano(
+    settings: MXNetSettings, kind: Kind, suffix: str, roles: dict[str, int]
+) -> Manifest:
     """The same roles, with the DMLC_* variables that training-operator would set.
 
     The job is complete when all workers are: servers and scheduler may outlive them.
     """
-    name = _volcano.name("mxjob", task, suffix, roles)
+    name = _volcano.name("mxjob", settings, suffix, roles)
     env = {
         "DMLC_PS_ROOT_URI": _volcano.host(name, "scheduler"),
         "DMLC_PS_ROOT_PORT": str(_PORT),
-        "DMLC_NUM_SERVER": str(task.num_ps),
-        "DMLC_NUM_WORKER": str(task.num_worker),
+        "DMLC_NUM_SERVER": str(settings.num_ps),
+        "DMLC_NUM_WORKER": str(settings.num_worker),
         "DMLC_USE_KUBERNETES": "1",
     }
-    commands = {"worker": with_prelude(_WORKER_ID, task.command)}
+    commands = {"worker": with_prelude(_WORKER_ID, settings.command)}
     tasks = [
         (
             role,
             count,
             pod_template(
-                task,
+                settings,
                 kind,
                 name,
                 "mxnet",
-                commands.get(role, bash(task.command)),
+                commands.get(role, bash(settings.command)),
                 env=env | {"DMLC_ROLE": role},
             ),
         )
         for role, count in roles.items()
     ]
     done = LifecyclePolicy(event="TaskCompleted", action="CompleteJob")
-    return _volcano.manifest(task, kind, name, tasks, policies={"worker": [done]})
+    return _volcano.manifest(settings, kind, name, tasks, policies={"worker": [done]})
 
 
 FRAMEWORK = Framework(
     name="mxnet",
     summary="MXNet (Kubeflow MXJob, or a Volcano Job where that is not served)",
-    settings=Settings,
+    settings=MXNetSettings,
     kinds=(MXJOB, VOLCANO_JOB),
     render=render,
 )

@@ -17,33 +17,33 @@ from dlf.task.settings import Workers
 _PORT = ContainerPort(name="master", container_port=36543)  # where the operator looks for it
 
 
-class Settings(Workers, frozen=True, kw_only=True):
+class PaddleSettings(Workers, frozen=True, kw_only=True):
     """The flags of paddle."""
 
     num_ps: Annotated[int, Flag("parameter servers", scalars.count(0), metavar="N")] = 0
 
 
-def render(task: Settings, kind: Kind, suffix: str) -> Manifest:
-    """The resource: collective training with workers only, parameter servers as role Master."""
-    roles = _kubeflow.present({"Master": task.num_ps, "Worker": task.num_worker})
-    name = _kubeflow.name("paddlejob", task, suffix, roles)
-    template = pod_template(task, kind, name, "paddle", bash(task.command), ports=[_PORT])
+def render(settings: PaddleSettings, kind: Kind, suffix: str) -> Manifest:
+    """Render a PaddleJob: workers only (collective), or with parameter servers as role Master."""
+    roles = _kubeflow.with_replicas({"Master": settings.num_ps, "Worker": settings.num_worker})
+    name = _kubeflow.name("paddlejob", settings, suffix, roles)
+    template = pod_template(settings, kind, name, "paddle", bash(settings.command), ports=[_PORT])
     spec = PaddleJobSpec(
-        run_policy=_kubeflow.run_policy(task, roles),
+        run_policy=_kubeflow.run_policy(settings, roles),
         elastic_policy=ElasticPolicy(
-            min_replicas=task.num_worker, max_replicas=task.num_worker, max_restarts=0
+            min_replicas=settings.num_worker, max_replicas=settings.num_worker, max_restarts=0
         ),
         paddle_replica_specs={
-            role: _kubeflow.replica(task, count, template) for role, count in roles.items()
+            role: _kubeflow.replica(settings, count, template) for role, count in roles.items()
         },
     )
-    return _kubeflow.manifest(task, kind, name, spec)
+    return _kubeflow.manifest(settings, kind, name, spec)
 
 
 FRAMEWORK = Framework(
     name="paddle",
     summary="PaddlePaddle (Kubeflow PaddleJob)",
-    settings=Settings,
+    settings=PaddleSettings,
     kinds=(PADDLEJOB,),
     render=render,
 )

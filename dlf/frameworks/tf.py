@@ -10,21 +10,21 @@ from dlf.manifest.manifest import Manifest
 from dlf.task.settings import Workers
 
 
-def render(task: Workers, kind: Kind, suffix: str) -> Manifest:
-    """The resource.
+def render(settings: Workers, kind: Kind, suffix: str) -> Manifest:
+    """Render a TFJob.
 
     With successPolicy AllWorkers the job is finished when all workers are; the operator's default
     is worker 0. The operator gives no TF_CONFIG to a job of one worker.
     """
-    roles = {"Worker": task.num_worker}
-    name = _kubeflow.name("tfjob", task, suffix, roles)
-    template = pod_template(task, kind, name, "tensorflow", bash(task.command))
+    roles = {"Worker": settings.num_worker}
+    name = _kubeflow.name("tfjob", settings, suffix, roles)
+    template = pod_template(settings, kind, name, "tensorflow", bash(settings.command))
     spec = TFJobSpec(
-        run_policy=_kubeflow.run_policy(task, roles),
+        run_policy=_kubeflow.run_policy(settings, roles),
         success_policy="AllWorkers",
-        tf_replica_specs={"Worker": _kubeflow.replica(task, task.num_worker, template)},
+        tf_replica_specs={"Worker": _kubeflow.replica(settings, settings.num_worker, template)},
     )
-    return _kubeflow.manifest(task, kind, name, spec)
+    return _kubeflow.manifest(settings, kind, name, spec)
 
 
 FRAMEWORK = Framework(

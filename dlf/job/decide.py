@@ -3,7 +3,6 @@
 import msgspec
 
 from dlf.errors import ExitCode
-from dlf.frameworks.phase import Phase
 from dlf.job.ending import End, Ending
 from dlf.job.failures import failures
 from dlf.job.follower import Follower
@@ -12,6 +11,7 @@ from dlf.job.removal import cleans_up
 from dlf.job.report import describe
 from dlf.logs.mux import Multiplexer
 from dlf.manifest.kinds import Kind
+from dlf.manifest.phase import Phase
 
 _LISTED = 5
 

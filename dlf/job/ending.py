@@ -4,7 +4,7 @@ import enum
 
 import msgspec
 
-from dlf.frameworks.phase import Verdict
+from dlf.manifest.phase import JobState
 
 
 class End(enum.Enum):
@@ -28,6 +28,6 @@ class Ending(msgspec.Struct, frozen=True):
     """
 
     end: End
-    verdict: Verdict
+    verdict: JobState
     why: str = ""
     lead: bool = False

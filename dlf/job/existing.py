@@ -5,8 +5,8 @@ from collections.abc import Sequence
 import msgspec
 
 from dlf.errors import Rejected
-from dlf.frameworks.phase import verdict
 from dlf.manifest.observed import Job
+from dlf.manifest.phase import job_state
 from dlf.task.settings import TaskSettings
 
 SPEC_HASH = "dlf/spec-hash"
@@ -62,7 +62,7 @@ def decide(jobs: Sequence[Job], mode: str, spec_hash: str) -> Plan:
 
 
 def _is_alive(job: Job) -> bool:
-    return not job.metadata.deletion_timestamp and not verdict(job).phase.final
+    return not job.metadata.deletion_timestamp and not job_state(job).phase.final
 
 
 def _original(job: Job, key: str) -> str:

@@ -2,17 +2,17 @@
 
 from collections.abc import Iterable
 
-from dlf.frameworks.phase import Phase, Verdict, verdict
 from dlf.job.roles import Identity
 from dlf.manifest.kinds import VOLCANO_JOB
 from dlf.manifest.observed import Job
+from dlf.manifest.phase import JobState, Phase, job_state
 
 PATIENCE = 300.0
 """Seconds that the end may take. The pods of a lost node stay Terminating for ever, and with them
 a Volcano Job stays Completing, Aborting or Terminating."""
 
 
-def foregone(job: Job, pods: Iterable[tuple[Identity, bool]]) -> Verdict | None:
+def foregone(job: Job, pods: Iterable[tuple[Identity, bool]]) -> JobState | None:
     """How a job ends that is FINISHING; None while that is open.
 
     A Volcano Job goes to the state that its phase is named after. mpi-operator's Failed without a
@@ -22,12 +22,14 @@ def foregone(job: Job, pods: Iterable[tuple[Identity, bool]]) -> Verdict | None:
         job: as it is.
         pods: who each is, and whether it has ended.
     """
-    found = verdict(job)
+    found = job_state(job)
     if found.phase is not Phase.FINISHING:
         return None
     if job.api_version == VOLCANO_JOB.api_version:
         completing = job.status and job.status.state and job.status.state.phase == "Completing"
-        return Verdict(Phase.SUCCEEDED if completing else Phase.FAILED, found.reason, found.message)
+        return JobState(
+            Phase.SUCCEEDED if completing else Phase.FAILED, found.reason, found.message
+        )
     if any(who.role == "launcher" and not over for who, over in pods):
         return None
     holding = {
@@ -36,4 +38,4 @@ def foregone(job: Job, pods: Iterable[tuple[Identity, bool]]) -> Verdict | None:
         if each.status == "True"
     }
     phase = Phase.FAILED if "Failed" in holding else Phase.SUCCEEDED
-    return Verdict(phase, found.reason, found.message)
+    return JobState(phase, found.reason, found.message)

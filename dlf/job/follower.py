@@ -8,7 +8,6 @@ from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from typing import Any
 
-from dlf.frameworks.phase import Phase, Verdict, verdict
 from dlf.job import finishing, pulls
 from dlf.job.ending import End, Ending
 from dlf.job.pod_state import ended, words
@@ -24,6 +23,7 @@ from dlf.kube.follow import Change, Snapshot
 from dlf.logs.mux import Multiplexer
 from dlf.manifest.kinds import POD, Kind
 from dlf.manifest.observed import Job, Pod
+from dlf.manifest.phase import JobState, Phase, job_state
 
 _SILENCE = 60.0  # seconds after which an operator that wrote no condition is worth a word
 _LOOK = 4.0  # seconds that a normal start takes; then it is asked what is in the way
@@ -144,10 +144,10 @@ class Follower:
         self._tasks.append(task)
         return task
 
-    def _finish(self, end: End, why: str = "", found: Verdict | None = None) -> None:
+    def _finish(self, end: End, why: str = "", found: JobState | None = None) -> None:
         if not self._ending.done():
             lead = self._lead_succeeded()
-            self._ending.set_result(Ending(end, found or verdict(self.job), why, lead))
+            self._ending.set_result(Ending(end, found or job_state(self.job), why, lead))
 
     def _on_job(self, step: Snapshot[Job] | Change[Job]) -> None:
         job = step.object if isinstance(step, Change) else next(iter(step.items), None)
@@ -157,7 +157,7 @@ class Follower:
         if job.metadata.uid != self.job.metadata.uid:
             self._finish(End.DELETED, "another one has its name now")
             return
-        before, now = verdict(self.job), verdict(job)
+        before, now = job_state(self.job), job_state(job)
         self.job = job
         for unknown in set(now.unknown) - self._unknown:
             self._unknown.add(unknown)
@@ -191,7 +191,7 @@ class Follower:
         """Decide from the state as it is now."""
         if self._ending.done():
             return
-        phase = verdict(self.job).phase
+        phase = job_state(self.job).phase
         reasons = self._starting
         now = asyncio.get_running_loop().time()
         if phase.final or self._lead_succeeded():
@@ -245,7 +245,7 @@ class Follower:
             self._settle()
 
     def _silent(self) -> None:
-        if verdict(self.job).phase is Phase.SUBMITTED and not self.pods.here:
+        if job_state(self.job).phase is Phase.SUBMITTED and not self.pods.here:
             said = self._starting.warnings.beside(set())
             events = "; ".join(said) or "it wrote no event either"
             self._say(f"the operator has not reacted to the job: {events}")

@@ -146,7 +146,7 @@ async def _follow(
     say: Callable[[str], None],
     detail: Callable[[str], None],
 ) -> Outcome:
-    limits, lead = request.lifecycle, request.framework.lead
+    limits, lead = request.lifecycle, request.framework.leader
     async with Follower(
         client, kind, job, lead=lead, logs=logs, say=say, detail=detail
     ) as follower:

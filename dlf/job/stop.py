@@ -5,13 +5,13 @@ from collections.abc import Callable
 from contextlib import suppress
 
 from dlf.errors import DlfError
-from dlf.frameworks.phase import verdict
 from dlf.job.follower import Follower
 from dlf.job.launcher import Launcher
 from dlf.job.removal import ask, cleans_up, gone, patch, release, stays
 from dlf.kube.client import KubeClient
 from dlf.manifest.kinds import Kind
 from dlf.manifest.observed import Job
+from dlf.manifest.phase import job_state
 
 SIGNALLED = 15.0
 """Seconds for a stop by a signal; kubelet kills 30 s after SIGTERM by default."""
@@ -90,7 +90,7 @@ async def stop_rest(
     What does not work is told: the job's result stands.
     """
     job = follower.job
-    over = verdict(job).phase.final
+    over = job_state(job).phase.final
     if not stays(follower.pods.here.values()) or (over and cleans_up(kind, job)):
         return
     why = "its operator does not stop its pods"

@@ -7,7 +7,6 @@ from collections.abc import Iterable, Mapping, Sequence
 import msgspec
 
 from dlf.errors import Rejected
-from dlf.frameworks.phase import verdict
 from dlf.job.events import moment
 from dlf.job.lookup import Found, of_dlf
 from dlf.job.pod_state import containers, words
@@ -15,6 +14,7 @@ from dlf.job.roles import identify, replicas
 from dlf.kube.client import KubeClient
 from dlf.manifest.kinds import EVENT, POD, TRAINING_LABEL, VOLCANO_LABEL, Kind
 from dlf.manifest.observed import Event, Job, Pod
+from dlf.manifest.phase import job_state
 
 _EVENTS = 20  # newest events that are shown
 
@@ -105,7 +105,7 @@ async def status(client: KubeClient, namespace: str, found: Found) -> Status:
         client.list(POD, namespace, Pod, label_selector=f"{kind.job_label}={name}"),
         _events(client, namespace, name),
     )
-    said = verdict(job)
+    said = job_state(job)
     conditions = (job.status.conditions if job.status else None) or ()
     return Status(
         job=row(found, sum(map(_is_ready, pods))),
@@ -130,7 +130,7 @@ async def status(client: KubeClient, namespace: str, found: Found) -> Status:
 def row(found: Found, ready: int) -> Row:
     """A job as one line."""
     kind, job = found
-    state = "deleting" if job.metadata.deletion_timestamp else verdict(job).phase.value
+    state = "deleting" if job.metadata.deletion_timestamp else job_state(job).phase.value
     return Row(
         kind=_kind_word(kind),
         name=job.metadata.name,

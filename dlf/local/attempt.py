@@ -9,24 +9,24 @@ import msgspec
 
 from dlf.local.console import Console
 from dlf.local.container import Container
-from dlf.local.keeper import Keeper
-from dlf.local.plan import Plan
-from dlf.local.process import Process
-from dlf.local.rules import decide
+from dlf.local.job import LocalJob
+from dlf.local.process import PodProcess
+from dlf.local.reaper import Reaper
+from dlf.local.rules import has_succeeded
 from dlf.logs.log_end import EndBudget, LogEnd
 from dlf.logs.target import Target
 
-GRACE = 3.0
+KILL_GRACE_SECONDS = 3.0
 """Seconds between SIGTERM and SIGKILL; and for the last output, when dlf has to end."""
 
-DRAIN = 30.0
+DRAIN_SECONDS = 30.0
 """Seconds that pods get to end by themselves when the job has succeeded."""
 
 
-class End(msgspec.Struct, frozen=True):
+class PodEnd(msgspec.Struct, frozen=True):
     """The end of a pod: its exit code, and when that was (RFC 3339, UTC)."""
 
-    process: Process
+    process: PodProcess
     code: int
     finished_at: str
 
@@ -38,9 +38,9 @@ class Attempt:
         plan: of the job.
         environments: the whole environment of each process, by pod.
         directory: where they run; "" for the current one.
-        guard: kills what is left.
+        reaper: kills what is left.
         console: prints what they print.
-        say: told what the user should know.
+        notify: told what the user should know.
 
     Attributes:
         succeeded: what the operator would say of the job; None before it can.
@@ -51,28 +51,28 @@ class Attempt:
 
     def __init__(
         self,
-        plan: Plan,
+        plan: LocalJob,
         environments: Mapping[str, Mapping[str, str]],
         directory: str,
-        guard: Keeper,
+        reaper: Reaper,
         console: Console,
-        say: Callable[[str], None],
+        notify: Callable[[str], None],
     ) -> None:
         self.succeeded: bool | None = None
-        self.ends: list[End] = []
+        self.ends: list[PodEnd] = []
         budget = EndBudget()
         self.last = {process.pod: LogEnd(budget) for process in plan.processes}
         self.stopped: list[str] = []
         self._plan = plan
         self._environments = environments
         self._directory = directory
-        self._guard = guard
+        self._reaper = reaper
         self._console = console
-        self._say = say
+        self._notify = notify
         self._restarts = plan.rules.restarts
         self._running: dict[str, Container] = {}
         self._stopping = False
-        self._news: asyncio.Queue[Exception | None] = asyncio.Queue()
+        self._events: asyncio.Queue[Exception | None] = asyncio.Queue()
         self._copies: list[asyncio.Task[None]] = []
 
     async def run(self) -> None:
@@ -89,23 +89,23 @@ class Attempt:
         try:
             self.succeeded = await self._decision()
             if self.succeeded:
-                await asyncio.wait(pods, timeout=DRAIN)
+                await asyncio.wait(pods, timeout=DRAIN_SECONDS)
             await self._stop(pods)
             await asyncio.wait(pods)
         except BaseException:
             await self._stop(pods)
-            await asyncio.wait(pods, timeout=GRACE)
+            await asyncio.wait(pods, timeout=KILL_GRACE_SECONDS)
             for task in (*pods, *self._copies):
                 task.cancel()
             raise
 
     async def _decision(self) -> bool:
         while True:
-            error = await self._news.get()
+            error = await self._events.get()
             if error:
                 raise error
             codes = {end.process.pod: end.code for end in self.ends}
-            decided = decide(self._plan.rules, codes, len(self._plan.processes))
+            decided = has_succeeded(self._plan.rules, codes, len(self._plan.processes))
             if decided is not None:
                 return decided
 
@@ -115,24 +115,24 @@ class Attempt:
         self.stopped = list(self._running)
         for container in self._running.values():
             container.send_signal(signal.SIGTERM)
-        await asyncio.wait(pods, timeout=GRACE)
+        await asyncio.wait(pods, timeout=KILL_GRACE_SECONDS)
         while self._running:
-            await asyncio.to_thread(self._guard.kill)
-            await asyncio.wait(pods, timeout=GRACE)
+            await asyncio.to_thread(self._reaper.kill)
+            await asyncio.wait(pods, timeout=KILL_GRACE_SECONDS)
 
-    async def _pod(self, process: Process) -> None:
+    async def _pod(self, process: PodProcess) -> None:
         """Run a pod to its end, with its restarts."""
         restart = 0
         try:
             while not self._stopping and await self._container(process, restart):
                 restart += 1
         except Exception as error:
-            self._news.put_nowait(error)
+            self._events.put_nowait(error)
 
-    async def _container(self, process: Process, restart: int) -> bool:
+    async def _container(self, process: PodProcess, restart: int) -> bool:
         """Run one container; return whether to start it again."""
         environment = self._environments[process.pod]
-        container = await Container.start(process, environment, self._directory, self._guard)
+        container = await Container.start(process, environment, self._directory, self._reaper)
         self._running[process.pod] = container
         if self._stopping:  # it was being started when the others were stopped
             container.send_signal(signal.SIGKILL)
@@ -156,21 +156,21 @@ class Attempt:
         await asyncio.wait({copying})
         return again
 
-    def _ended(self, process: Process, code: int) -> bool:
+    def _ended(self, process: PodProcess, code: int) -> bool:
         """Note the end of a container; return whether to start it again."""
         if self._stopping:
             return False
         if code and self._restarts > 0:
             self._restarts -= 1
-            self._say(f"pod {process.pod} failed with exit code {code} and is restarted")
+            self._notify(f"pod {process.pod} failed with exit code {code} and is restarted")
             return True
         now = datetime.now(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
-        self.ends.append(End(process, code, now))
+        self.ends.append(PodEnd(process, code, now))
         words = f"failed with exit code {code}" if code else "succeeded"
-        self._say(f"pod {process.pod} {words} ({len(self._running)} still running)")
-        self._news.put_nowait(None)
+        self._notify(f"pod {process.pod} {words} ({len(self._running)} still running)")
+        self._events.put_nowait(None)
         return False
 
     def _copied(self, copying: asyncio.Task[None]) -> None:
         if not copying.cancelled() and isinstance(error := copying.exception(), Exception):
-            self._news.put_nowait(error)
+            self._events.put_nowait(error)

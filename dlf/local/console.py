@@ -17,8 +17,8 @@ from dlf.logs.printer import Printer
 from dlf.logs.target import Target
 from dlf.logs.writer import OutputClosed, Writer
 
-_FLUSH = 3.0  # seconds
-LONGEST_LINE = 16 << 20
+_CLOSE_FLUSH_SECONDS = 3.0
+MAX_LINE_BYTES = 16 << 20
 """Bytes from which an unterminated line is printed in pieces."""
 
 
@@ -28,17 +28,17 @@ class Console:
     Args:
         stdout: the descriptor to print to.
         options: how.
-        say: told when standard output or `--log_dir` takes no more; the job goes on.
+        notify: told when standard output or `--log_dir` takes no more; the job goes on.
 
     Raises:
         UsageError: `--log_dir` cannot be created.
     """
 
-    def __init__(self, stdout: int, options: LogOptions, say: Callable[[str], None]) -> None:
+    def __init__(self, stdout: int, options: LogOptions, notify: Callable[[str], None]) -> None:
         self._options = options
-        self._files = LogFiles(options.log_dir, say) if options.log_dir else None
+        self._files = LogFiles(options.log_dir, notify) if options.log_dir else None
         self._collapser = Collapser() if options.log_collapse else None
-        self._say = say
+        self._notify = notify
         self._writer = Writer(stdout, self._output_closed)
 
     async def copy(self, target: Target, output: AsyncGenerator[bytes, None], last: LogEnd) -> None:
@@ -57,7 +57,7 @@ class Console:
         async with aclosing(output):
             async for chunk in output:
                 block = lines.feed(chunk)
-                if lines.size > LONGEST_LINE:
+                if lines.size > MAX_LINE_BYTES:
                     block += lines.take() + b"\n"
                 await self._print(printer, block, last)
         rest = lines.take()
@@ -77,7 +77,7 @@ class Console:
 
     def close(self) -> None:
         """Let go of descriptors and files, after a last chance for a slow reader."""
-        self._writer.flush(_FLUSH)
+        self._writer.flush(_CLOSE_FLUSH_SECONDS)
         self._writer.close()
         if self._files:
             self._files.close()
@@ -107,4 +107,4 @@ class Console:
 
     def _output_closed(self, closed: OutputClosed) -> None:
         if closed.reason:
-            self._say(f"{closed.reason}; the job goes on, unseen")
+            self._notify(f"{closed.reason}; the job goes on, unseen")

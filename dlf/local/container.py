@@ -8,29 +8,29 @@ from contextlib import suppress
 from typing import Self
 
 from dlf.errors import UsageError
-from dlf.local import keeper
-from dlf.local.process import Process
+from dlf.local.process import PodProcess
+from dlf.local.reaper import MARK_VARIABLE, Reaper, kill
 
-_CHUNK = 1 << 16  # bytes; as much as a pipe holds
+_READ_BYTES = 1 << 16  # bytes; as much as a pipe holds
 
 
 class Container:
     """A running process, with everything it starts; `start` makes one."""
 
     def __init__(
-        self, process: asyncio.subprocess.Process, output: int, mark: str, guard: keeper.Keeper
+        self, process: asyncio.subprocess.Process, output: int, mark: str, reaper: Reaper
     ) -> None:
         self._process = process
         self._output = output
         self._mark = mark
-        self._guard = guard
+        self._reaper = reaper
         self._over = False
         self._wake = asyncio.Event()
-        guard.started(process.pid)
+        reaper.started(process.pid)
 
     @classmethod
     async def start(
-        cls, process: Process, env: Mapping[str, str], directory: str, guard: keeper.Keeper
+        cls, process: PodProcess, env: Mapping[str, str], directory: str, reaper: Reaper
     ) -> Self:
         """Start the command.
 
@@ -38,7 +38,7 @@ class Container:
             process: what to start.
             env: its whole environment, with the mark of its pod.
             directory: where; "" for the current one.
-            guard: sees to it that nothing is left of it.
+            reaper: sees to it that nothing is left of it.
 
         Raises:
             UsageError: the program or the directory is not there.
@@ -60,7 +60,7 @@ class Container:
         finally:
             os.close(theirs)
         os.set_blocking(output, False)
-        return cls(started, output, env[keeper.VARIABLE], guard)
+        return cls(started, output, env[MARK_VARIABLE], reaper)
 
     async def wait(self) -> int:
         """Wait for the end; return the exit code, 128 + n after signal n."""
@@ -69,8 +69,8 @@ class Container:
 
     async def clear(self) -> None:
         """After the end: kill what else runs in it, as when a container's first process ends."""
-        await asyncio.to_thread(keeper.kill, self._mark, {self._process.pid})
-        self._guard.ended(self._process.pid)
+        await asyncio.to_thread(kill, self._mark, {self._process.pid})
+        self._reaper.ended(self._process.pid)
         self._over = True
         self._wake.set()
 
@@ -89,7 +89,7 @@ class Container:
             while True:
                 over = self._over
                 try:
-                    chunk = os.read(self._output, _CHUNK)
+                    chunk = os.read(self._output, _READ_BYTES)
                 except BlockingIOError:
                     if over:
                         return

@@ -5,8 +5,10 @@ one address: what is told to a process as (pod, port) becomes (127.0.0.1, free p
 port for everybody who is told of that pod's port.
 """
 
+import itertools
 import re
-from collections.abc import Callable, Mapping
+import socket
+from collections.abc import Callable, Iterator, Mapping
 
 HOST = "127.0.0.1"
 
@@ -18,6 +20,10 @@ _PORTS = {
 }
 _INTERFACES = ("NCCL_SOCKET_IFNAME", "GLOO_SOCKET_IFNAME")
 _POD_INTERFACE, _LOOPBACK = "eth0", "lo"
+
+# Linux takes ports of outgoing connections from 32768 on. A port from there could be taken between
+# now and its use, and a client could even connect to itself on it.
+_LOWEST, _HIGHEST = 10000, 30000
 
 
 class Network:
@@ -63,3 +69,23 @@ class Network:
 
     def _address(self, pod: re.Match[str]) -> str:
         return f"{HOST}:{self.port(pod[1], int(pod[2]))}" if pod[2] else HOST
+
+
+def free_ports(number: int) -> Iterator[int]:
+    """Ports that nobody listens on, each one once.
+
+    Args:
+        number: any; where to start. Jobs that start at the same time should differ.
+    """
+    start = _LOWEST + number % (_HIGHEST - _LOWEST)
+    return filter(_is_free, itertools.chain(range(start, _HIGHEST), range(_LOWEST, start)))
+
+
+def _is_free(port: int) -> bool:
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # as servers do
+        try:
+            probe.bind(("", port))
+        except OSError:
+            return False
+    return True

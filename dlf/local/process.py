@@ -1,8 +1,13 @@
-"""What runs on this machine: one process for each pod."""
+"""One process for each pod, with its command and variables expanded as kubelet expands them."""
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping
 
 import msgspec
+
+from dlf.manifest.pods import EnvVar
+
+_REFERENCE = re.compile(r"\$\$|\$\(([^)]*)\)")
 
 
 class Replica(msgspec.Struct, frozen=True):
@@ -32,7 +37,7 @@ class Replica(msgspec.Struct, frozen=True):
         return sum(self.roles[role] for role in names[: names.index(self.role)]) + self.index
 
 
-class Process(msgspec.Struct, frozen=True, kw_only=True):
+class PodProcess(msgspec.Struct, frozen=True, kw_only=True):
     """One process that stands for a pod.
 
     Attributes:
@@ -42,7 +47,7 @@ class Process(msgspec.Struct, frozen=True, kw_only=True):
         container: name of the container.
         argv: the container's command.
         env: the container's variables and the operator's, for this machine.
-        cards: accelerators that it asks for; -1 for all.
+        accelerators: accelerators that it asks for; -1 for all.
     """
 
     pod: str
@@ -51,7 +56,7 @@ class Process(msgspec.Struct, frozen=True, kw_only=True):
     container: str
     argv: tuple[str, ...]
     env: dict[str, str]
-    cards: int = 0
+    accelerators: int = 0
 
 
 def replicas(job: str, roles: Mapping[str, int]) -> list[Replica]:
@@ -67,3 +72,25 @@ def pod_name(job: str, role: str, index: int) -> str:
 def pods_of(job: str, role: str, count: int) -> list[str]:
     """The names of a role's pods, in order."""
     return [pod_name(job, role, index) for index in range(count)]
+
+
+def expand(text: str, variables: Mapping[str, str]) -> str:
+    """The text with `$(NAME)` replaced by the variable and `$$` by `$`.
+
+    A name that is not there is left as it is written, which is what keeps the command
+    substitutions of a shell.
+    """
+
+    def value(reference: re.Match[str]) -> str:
+        name = reference[1]
+        return "$" if name is None else variables.get(name, reference[0])
+
+    return _REFERENCE.sub(value, text)
+
+
+def expand_all(declared: Iterable[EnvVar]) -> dict[str, str]:
+    """The variables of a container; each may refer to those before it."""
+    variables: dict[str, str] = {}
+    for each in declared:
+        variables[each.name] = expand(each.value or "", variables)
+    return variables

@@ -10,7 +10,7 @@ def environment(replica: Replica, network: Network) -> dict[str, str]:
     """The rendezvous with the Master, which is rank 0; worker i is rank i + 1.
 
     PET_NPROC_PER_NODE keeps the container's value: the operator's `auto` means one process per
-    card on a node with cards, and one per core on a machine without.
+    accelerator on a node with accelerators, and one per core on a machine without.
     """
     size = str(sum(replica.roles.values()))
     env = {"PYTHONUNBUFFERED": "1", "PET_NNODES": size}

@@ -5,11 +5,11 @@ from dlf.diagnose.log_evidence import find_evidence, shown
 from dlf.errors import ExitCode
 from dlf.job.outcome import Outcome, PodFailure
 from dlf.job.report import describe
-from dlf.local.attempt import Attempt, End
+from dlf.local.attempt import Attempt, PodEnd
 
 
 def conclude(name: str, attempt: Attempt, *, strict: bool) -> Outcome:
-    """The outcome of a job: what the operator would say, or that its time was over before.
+    """The outcome of a job: what the operator would notify, or that its time was over before.
 
     Args:
         name: kind and name of the job.
@@ -46,7 +46,7 @@ def _failures(attempt: Attempt) -> tuple[PodFailure, ...]:
     return victims_last([failure for failure in found if failure.exit_code])
 
 
-def _failure(end: End, last_lines: list[bytes]) -> PodFailure:
+def _failure(end: PodEnd, last_lines: list[bytes]) -> PodFailure:
     return PodFailure(
         pod=end.process.pod,
         role=end.process.role,

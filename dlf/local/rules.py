@@ -1,4 +1,4 @@
-"""When a job is over, and how: what its operator would decide, as data."""
+"""When a job is over, and how: what its operator would has_succeeded, as data."""
 
 from collections.abc import Mapping
 
@@ -21,7 +21,7 @@ class Rules(msgspec.Struct, frozen=True, kw_only=True):
     attempts: int = 1
 
 
-def decide(rules: Rules, codes: Mapping[str, int], pods: int) -> bool | None:
+def has_succeeded(rules: Rules, codes: Mapping[str, int], pods: int) -> bool | None:
     """Whether the job has succeeded (True), failed (False), or goes on (None).
 
     Args:

@@ -10,12 +10,12 @@ from pathlib import Path
 
 from dlf.errors import UsageError
 from dlf.job.outcome import Outcome
-from dlf.local import cards, keeper
+from dlf.local import accelerators
 from dlf.local.attempt import Attempt
 from dlf.local.console import Console
-from dlf.local.keeper import Keeper
-from dlf.local.plan import Plan, plan
-from dlf.local.ports import free_ports
+from dlf.local.job import LocalJob, local_job
+from dlf.local.network import free_ports
+from dlf.local.reaper import MARK_VARIABLE, Reaper
 from dlf.local.result import conclude
 from dlf.logs.options import LogOptions
 from dlf.manifest.manifest import Manifest
@@ -35,17 +35,17 @@ async def run(
     working_dir: str,
     log_options: Callable[[int], LogOptions],
     timeout: float,
-    lead: str,
+    leader: str,
     strict: bool,
-    say: Callable[[str], None],
+    notify: Callable[[str], None],
     stdout: int = 1,
 ) -> Outcome:
     """Run the job that would be submitted, a process for each pod, until its operator would end it.
 
     Call it before the program has threads: it forks. However it ends, also by SIGKILL of this
     process, no process of the job is left. To stop a job, cancel the task: SIGTERM goes to all
-    processes, SIGKILL seconds later (`attempt.GRACE`), then CancelledError comes out. A second
-    cancel kills at once; so does leaving this process in whatever way.
+    processes, SIGKILL seconds later (`attempt.KILL_GRACE_SECONDS`), then CancelledError comes out.
+    A second cancel kills at once; so does leaving this process in whatever way.
 
     Args:
         manifest: the rendered resource.
@@ -53,9 +53,9 @@ async def run(
         working_dir: where they run; "" for the current directory.
         log_options: how to print the lines of so many ranks.
         timeout: seconds for the whole job; 0 for no limit.
-        lead: the role whose pod 0 completes the job, or "" for the operator's own rule.
+        leader: the role whose pod 0 completes the job, or "" for the operator's own rule.
         strict: a pod that failed in a job that succeeded makes the exit code 1.
-        say: prints a line about the job, not of it.
+        notify: prints a line about the job, not of it.
         stdout: descriptor that the pods' lines go to.
 
     Raises:
@@ -65,39 +65,39 @@ async def run(
     mark = secrets.token_hex(16)
     scratch = f"{env.get('TMPDIR') or _TMP}/dlf-{mark}"
     ports = free_ports(secrets.randbits(32))
-    job = plan(manifest, lead=lead, allocate=partial(next, ports), scratch=scratch)
-    environments = _environments(job, env, mark, say)
+    job = local_job(manifest, leader=leader, allocate=partial(next, ports), scratch=scratch)
+    environments = _environments(job, env, mark, notify)
     _check_machine(job, environments, working_dir)
     # A parent may leave it ignored, and then the kernel keeps no exit codes.
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-    guard = Keeper(mark, scratch)
+    reaper = Reaper(mark, scratch)
     try:
         _write(job.files, scratch)
-        console = Console(stdout, log_options(len(job.processes)), say)
+        console = Console(stdout, log_options(len(job.processes)), notify)
         try:
-            start = partial(Attempt, job, environments, working_dir, guard, console, say)
-            return await _follow(manifest, job, start, console, timeout, say, strict=strict)
+            start = partial(Attempt, job, environments, working_dir, reaper, console, notify)
+            return await _follow(manifest, job, start, console, timeout, notify, strict=strict)
         finally:
             console.close()
     finally:
-        guard.close()
+        reaper.close()
 
 
 async def _follow(
     manifest: Manifest,
-    job: Plan,
+    job: LocalJob,
     start: Callable[[], Attempt],
     console: Console,
     timeout: float,
-    say: Callable[[str], None],
+    notify: Callable[[str], None],
     *,
     strict: bool,
 ) -> Outcome:
     name = f"{manifest.kind} {manifest.metadata.name}"
     number = len(job.processes)
-    say(f"{name}: {number} {'process' if number == 1 else 'processes'} on this machine")
+    notify(f"{name}: {number} {'process' if number == 1 else 'processes'} on this machine")
     if job.note:
-        say(job.note)
+        notify(job.note)
     repeats = asyncio.create_task(console.repeats())
     attempt = start()
     try:
@@ -106,7 +106,7 @@ async def _follow(
             for number in range(2, job.rules.attempts + 1):
                 if attempt.succeeded:
                     break
-                say(f"{name} starts anew: attempt {number} of {job.rules.attempts}")
+                notify(f"{name} starts anew: attempt {number} of {job.rules.attempts}")
                 attempt = start()
                 await attempt.run()
             await console.finish()
@@ -129,39 +129,42 @@ def _write(files: Mapping[str, str], directory: str) -> None:
 
 
 def _environments(
-    job: Plan, env: Mapping[str, str], mark: str, say: Callable[[str], None]
+    job: LocalJob, env: Mapping[str, str], mark: str, notify: Callable[[str], None]
 ) -> dict[str, dict[str, str]]:
     """The whole environment of each pod's process."""
-    own = _cards(job, env, say)
+    own = _accelerators(job, env, notify)
     return {
         process.pod: {
             **env,
             **process.env,
-            **cards_of_pod,
+            **visible,
             # A job inside a job's pod belongs to both.
-            keeper.VARIABLE: f"{env.get(keeper.VARIABLE, '')} {mark}/{process.pod}/".strip(),
+            MARK_VARIABLE: f"{env.get(MARK_VARIABLE, '')} {mark}/{process.pod}/".strip(),
         }
-        for process, cards_of_pod in zip(job.processes, own, strict=True)
+        for process, visible in zip(job.processes, own, strict=True)
     }
 
 
-def _cards(job: Plan, env: Mapping[str, str], say: Callable[[str], None]) -> list[dict[str, str]]:
-    """The variables that select each pod's cards; says so when there are too few."""
-    wanted = [process.cards for process in job.processes]
+def _accelerators(
+    job: LocalJob, env: Mapping[str, str], notify: Callable[[str], None]
+) -> list[dict[str, str]]:
+    """The variables that select each pod's accelerators; says so when there are too few."""
+    wanted = [process.accelerators for process in job.processes]
     devices = (path.name for path in Path("/dev").iterdir())
-    machine = cards.present(devices, env) if any(wanted) else None
+    machine = accelerators.present(devices, env) if any(wanted) else None
     total = sum(count for count in wanted if count > 0)
     if not machine:
         if any(wanted):
-            say("the job asks for accelerators, and this machine has none: it runs without")
+            notify("the job asks for accelerators, and this machine has none: it runs without")
         return [{} for _ in wanted]
     if total > len(machine.names):
-        say(f"the job asks for {total} cards, and {len(machine.names)} are here: pods share them")
-    return cards.assign(machine, wanted)
+        here = len(machine.names)
+        notify(f"the job asks for {total} accelerators, and {here} are here: pods share them")
+    return accelerators.assign(machine, wanted)
 
 
 def _check_machine(
-    job: Plan, environments: Mapping[str, Mapping[str, str]], working_dir: str
+    job: LocalJob, environments: Mapping[str, Mapping[str, str]], working_dir: str
 ) -> None:
     """What the processes need is better known before the first of them runs."""
     if working_dir and not Path(working_dir).is_dir():

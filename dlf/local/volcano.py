@@ -31,7 +31,7 @@ def host_files(roles: Mapping[str, int]) -> dict[str, str]:
     return {f"{task.replace('-', '_')}.host": f"{HOST}\n" * n for task, n in roles.items()}
 
 
-def rules(job: str, spec: VolcanoJobSpec, lead: str) -> Rules:
+def rules(job: str, spec: VolcanoJobSpec, leader: str) -> Rules:
     """The policies: who completes the job, whose failure ends it, how often it starts.
 
     Without a policy for failed pods the job goes on until all pods have ended.
@@ -39,7 +39,7 @@ def rules(job: str, spec: VolcanoJobSpec, lead: str) -> Rules:
     Args:
         job: its name.
         spec: of the job.
-        lead: the task whose pod 0 completes the job, or "".
+        leader: the task whose pod 0 completes the job, or "".
     """
     groups, fatal = [], set()
     for task in spec.tasks:
@@ -49,8 +49,8 @@ def rules(job: str, spec: VolcanoJobSpec, lead: str) -> Rules:
         if _has(task.policies, "TaskCompleted", {"CompleteJob"}):
             groups.append(frozenset(pods))
     everyone = [pod for task in spec.tasks for pod in pods_of(job, task.name, task.replicas)]
-    if lead:
-        groups.append(frozenset({pod_name(job, lead, 0)}))
+    if leader:
+        groups.append(frozenset({pod_name(job, leader, 0)}))
     retries = _has(spec.policies, "PodFailed", {"RestartJob"})
     return Rules(
         succeed=(*groups, frozenset(everyone)),

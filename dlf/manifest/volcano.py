@@ -14,7 +14,7 @@ class LifecyclePolicy(Written):
     action: str
 
 
-class Task(Written):
+class TaskSpec(Written):
     """batch.volcano.sh TaskSpec: one role. Pods are named `<job>-<task>-<index>`."""
 
     name: str
@@ -34,7 +34,7 @@ class VolcanoJobSpec(Written):
     scheduler_name: str
     plugins: dict[str, list[str]]
     policies: list[LifecyclePolicy]
-    tasks: list[Task]
+    tasks: list[TaskSpec]
     priority_class_name: str = ""
 
 

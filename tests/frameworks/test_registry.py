@@ -32,10 +32,10 @@ def test_every_framework_file_is_registered() -> None:
 
 
 def test_every_other_file_is_a_shared_part() -> None:
-    """Nothing else lies in the folder but parts (`_name.py`), the record and the phases."""
+    """Nothing else lies in the folder but parts (`_name.py`) and the record."""
     files = {file.stem for file in FOLDER.glob("*.py")}
     parts = {stem for stem in files if stem.startswith("_")}
-    assert {"framework", "phase"} == files - parts - set(BY_NAME)
+    assert {"framework"} == files - parts - set(BY_NAME)
 
 
 def test_every_kind_is_used() -> None:
@@ -220,7 +220,7 @@ def test_cluster_reads_every_form(text: str, expected: tuple[tuple[str, int], ..
     """Roles in the order of their ranks, one a line or separated."""
     settings = BY_NAME["megatron"].settings
     task = load(settings, split(["--cluster", text], settings), {})
-    assert isinstance(task, megatron.Settings)
+    assert isinstance(task, megatron.MegatronSettings)
     assert expected == task.cluster
 
 

@@ -108,5 +108,5 @@ def test_torchrun_needs_no_flags(
 def test_master_decides_in_deepspeed_and_colossalai() -> None:
     """As the platform's users know it; elsewhere the operator says when the job is over."""
     assert {"deepspeed": "worker", "colossalai": "worker"} == {
-        name: framework.lead for name, framework in BY_NAME.items() if framework.lead
+        name: framework.leader for name, framework in BY_NAME.items() if framework.leader
     }

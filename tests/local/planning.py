@@ -4,7 +4,7 @@ import itertools
 from typing import Any
 
 from dlf.frameworks import BY_NAME
-from dlf.local.plan import Plan, plan
+from dlf.local.job import LocalJob, local_job
 from dlf.manifest.kinds import VOLCANO_JOB
 from dlf.manifest.manifest import Manifest
 
@@ -15,7 +15,7 @@ def rendered(name: str, *, volcano: bool = False, **flags: Any) -> Manifest:
     return framework.render(framework.settings(**{"command": "run me"} | flags), kind, "1f2e")
 
 
-def planned(manifest: Manifest, lead: str = "") -> Plan:
+def planned(manifest: Manifest, leader: str = "") -> LocalJob:
     """The plan, where free ports are 20000, 20001, ... in the order in which they are asked for."""
     ports = itertools.count(20000)
-    return plan(manifest, lead=lead, allocate=lambda: next(ports), scratch="/scratch")
+    return local_job(manifest, leader=leader, allocate=lambda: next(ports), scratch="/scratch")

@@ -26,7 +26,7 @@ class Here:
         self.output = directory / "stdout"
 
     def run(
-        self, manifest: Manifest, *, strict: bool = False, lead: str = "", timeout: float = 0.0
+        self, manifest: Manifest, *, strict: bool = False, leader: str = "", timeout: float = 0.0
     ) -> Outcome:
         with self.output.open("wb") as file:
             return asyncio.run(
@@ -36,9 +36,9 @@ class Here:
                     working_dir=str(self.output.parent),
                     log_options=lambda ranks: LogOptions(ranks=ranks),
                     timeout=timeout,
-                    lead=lead,
+                    leader=leader,
                     strict=strict,
-                    say=self.said.append,
+                    notify=self.said.append,
                     stdout=file.fileno(),
                 )
             )
@@ -53,7 +53,7 @@ def test_run_stops_workers_that_outlive_the_master(
     here: Here, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The Master's success is the job's; a worker that goes on is reported and stopped."""
-    monkeypatch.setattr(attempt, "DRAIN", 0.0)
+    monkeypatch.setattr(attempt, "DRAIN_SECONDS", 0.0)
     outcome = here.run(rendered("pytorch", num_worker=2, command="[ $RANK = 0 ] || sleep 1000"))
     assert ExitCode.SUCCEEDED == outcome.code
     assert (
@@ -91,9 +91,9 @@ def test_run_has_succeeded_even_when_time_is_over_after_that(here: Here) -> None
 
 def test_run_ends_with_the_lead(here: Here, monkeypatch: pytest.MonkeyPatch) -> None:
     """deepspeed: worker 0 completes the job, whatever the others do."""
-    monkeypatch.setattr(attempt, "DRAIN", 0.0)
+    monkeypatch.setattr(attempt, "DRAIN_SECONDS", 0.0)
     manifest = rendered("deepspeed", num_worker=2, command="[ $RANK = 0 ] || sleep 1000")
-    outcome = here.run(manifest, lead=BY_NAME["deepspeed"].lead)
+    outcome = here.run(manifest, leader=BY_NAME["deepspeed"].leader)
     assert ExitCode.SUCCEEDED == outcome.code
 
 

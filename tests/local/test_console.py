@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from dlf.local.console import LONGEST_LINE, Console
+from dlf.local.console import MAX_LINE_BYTES, Console
 from dlf.logs.log_end import EndBudget, LogEnd
 from dlf.logs.options import LogOptions
 from dlf.logs.target import Target
@@ -55,8 +55,8 @@ def test_copy_prints_lines_whole(tmp_path: Path, parts: list[bytes], printed: by
 
 def test_copy_prints_an_endless_line_in_pieces(tmp_path: Path) -> None:
     """Memory is bounded: a line without end is not waited for."""
-    copy(tmp_path / "out", b"x" * LONGEST_LINE, b"y", b"z")
-    assert b"p " + b"x" * LONGEST_LINE + b"y\np z\n" == (tmp_path / "out").read_bytes()
+    copy(tmp_path / "out", b"x" * MAX_LINE_BYTES, b"y", b"z")
+    assert b"p " + b"x" * MAX_LINE_BYTES + b"y\np z\n" == (tmp_path / "out").read_bytes()
 
 
 def test_copy_keeps_the_last_lines(tmp_path: Path) -> None:

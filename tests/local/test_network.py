@@ -1,12 +1,13 @@
 """Names and ports of pods, on one machine."""
 
 import itertools
+import socket
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dlf.local.network import Network
+from dlf.local.network import Network, free_ports
 
 
 def network() -> Network:
@@ -72,3 +73,18 @@ def test_network_changes_nothing_that_names_no_pod(env: dict[str, str]) -> None:
 def test_network_of_one_machine_is_the_loopback_interface() -> None:
     """`eth0` is what a pod's interface is called, not this machine's."""
     assert {"NCCL_SOCKET_IFNAME": "lo"} == network().localize({"NCCL_SOCKET_IFNAME": "eth0"})
+
+
+def test_free_ports_are_different_and_below_those_of_outgoing_connections() -> None:
+    """No port twice, none that the kernel may give to a client meanwhile."""
+    ports = list(itertools.islice(free_ports(12345), 200))
+    assert len(ports) == len(set(ports))
+    assert all(10000 <= port < 30000 for port in ports)
+
+
+def test_free_ports_leave_out_what_is_taken() -> None:
+    """A port that somebody listens on is passed over, also at the end of the range."""
+    (port,) = itertools.islice(free_ports(19999), 1)
+    with socket.create_server(("127.0.0.1", port)):
+        (other,) = itertools.islice(free_ports(port - 10000), 1)
+    assert port != other

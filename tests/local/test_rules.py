@@ -2,7 +2,7 @@
 
 import pytest
 
-from dlf.local.rules import Rules, decide
+from dlf.local.rules import Rules, has_succeeded
 
 MASTER = Rules(succeed=(frozenset({"m"}),), fatal=frozenset({"m", "w"}))
 ALL = Rules(succeed=(frozenset({"m", "w"}),), fatal=frozenset())
@@ -25,4 +25,4 @@ def test_decide_is_the_operators_decision(
     rules: Rules, codes: dict[str, int], decision: bool | None
 ) -> None:
     """From the exit codes of those that have ended, whatever the order was."""
-    assert decision is decide(rules, codes, 2)
+    assert decision is has_succeeded(rules, codes, 2)

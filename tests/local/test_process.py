@@ -5,7 +5,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from dlf.frameworks._shell import literal
-from dlf.local.expand import expand, expand_all
+from dlf.local.process import expand, expand_all
 from dlf.manifest.pods import EnvVar
 
 

@@ -6,10 +6,10 @@ import pytest
 from local.planning import planned, rendered
 
 from dlf.frameworks import BY_NAME
-from dlf.local.plan import Plan
+from dlf.local.job import LocalJob
 
 
-def environments(job: Plan, *prefixes: str) -> dict[str, dict[str, str]]:
+def environments(job: LocalJob, *prefixes: str) -> dict[str, dict[str, str]]:
     """Pod name without the job's to the variables that begin with one of the prefixes."""
     return {
         process.pod.split("1f2e-")[1]: {
@@ -178,7 +178,7 @@ def test_plan_covers_every_framework(name: str) -> None:
     """The default job of each framework can be started, with commands as rendered."""
     framework = BY_NAME[name]
     manifest = framework.render(framework.settings(), framework.kinds[0], "1f2e")
-    job = planned(manifest, framework.lead)
+    job = planned(manifest, framework.leader)
     names = [process.pod for process in job.processes]
     assert len(set(names)) == len(names) > 0
     assert all(name.startswith(f"{manifest.metadata.name}-") for name in names)

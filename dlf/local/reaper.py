@@ -1,7 +1,7 @@
 """No process of a job outlives dlf, however dlf ends: also killed, crashed, out of memory.
 
-A fork of dlf, the keeper, waits for the end of a pipe whose other end only dlf holds. When dlf is
-gone, or asks for it by closing the pipe, the keeper kills every process of the job and ends: the
+A fork of dlf, the reaper, waits for the end of a pipe whose other end only dlf holds. When dlf is
+gone, or asks for it by closing the pipe, the reaper kills every process of the job and ends: the
 way of a crash is the way of every day. A pod that is just being started holds the pipe, too, up to
 its exec, so it is not missed.
 
@@ -23,15 +23,17 @@ from typing import NoReturn
 
 import msgspec
 
-VARIABLE = "DLF_LOCAL_JOB"
+MARK_VARIABLE = "DLF_LOCAL_JOB"
 """The environment variable that carries the mark; a job within a job carries both."""
 
-_PATIENCE = 10.0  # seconds; a process in an uninterruptible system call dies after that call
-_PAUSE = 0.005
+_KILL_TIMEOUT_SECONDS = (
+    10.0  # seconds; a process in an uninterruptible system call dies after that call
+)
+_POLL_SECONDS = 0.005
 _SESSION = struct.Struct("=q")  # a session that was started, or minus one that has ended
 
 
-class Keeper:
+class Reaper:
     """The promise that the processes of a job end when this process does.
 
     Start it before there are threads: it is a fork.
@@ -65,16 +67,16 @@ class Keeper:
         kill(self._mark, set(self._sessions))
 
     def close(self) -> None:
-        """Kill every process of the job, and let the keeper end."""
+        """Kill every process of the job, and let the reaper end."""
         os.close(self._hold)
         os.waitpid(self._pid, 0)
 
     def _tell(self, number: int) -> None:
-        with suppress(BrokenPipeError):  # somebody killed the keeper
+        with suppress(BrokenPipeError):  # somebody killed the reaper
             os.write(self._hold, _SESSION.pack(number))
 
 
-class Seen(msgspec.Struct, frozen=True):
+class ProcessInfo(msgspec.Struct, frozen=True):
     """One process in /proc."""
 
     pid: int
@@ -88,17 +90,19 @@ def kill(mark: str, sessions: Collection[int]) -> None:
 
     Those that a system call keeps alive are given up after seconds.
     """
-    deadline = time.monotonic() + _PATIENCE
-    while pids := members(mark.encode(), sessions, _snapshot()):
+    deadline = time.monotonic() + _KILL_TIMEOUT_SECONDS
+    while pids := job_processes(mark.encode(), sessions, _snapshot()):
         for pid in pids:
             with suppress(ProcessLookupError, PermissionError):
                 os.kill(pid, signal.SIGKILL)
         if time.monotonic() > deadline:
             return
-        time.sleep(_PAUSE)
+        time.sleep(_POLL_SECONDS)
 
 
-def members(mark: bytes, sessions: Collection[int], processes: Iterable[Seen]) -> set[int]:
+def job_processes(
+    mark: bytes, sessions: Collection[int], processes: Iterable[ProcessInfo]
+) -> set[int]:
     """Those with the mark, in one of the sessions, or below them; never this process."""
     seen = list(processes)
     found = {each.pid for each in seen if mark in each.environ or each.session in sessions}
@@ -109,7 +113,7 @@ def members(mark: bytes, sessions: Collection[int], processes: Iterable[Seen]) -
     return found - {os.getpid()}
 
 
-def _snapshot() -> Iterator[Seen]:
+def _snapshot() -> Iterator[ProcessInfo]:
     """The processes whose environment may be read: this user's, or all for root."""
     for directory in Path("/proc").iterdir():
         if directory.name.isdecimal():
@@ -118,13 +122,13 @@ def _snapshot() -> Iterator[Seen]:
                 # pid (name) state parent group session ...; the name may hold anything
                 fields = (directory / "stat").read_bytes().rpartition(b")")[2].split()
                 if fields[0] != b"Z":
-                    yield Seen(int(directory.name), int(fields[1]), int(fields[3]), environ)
+                    yield ProcessInfo(int(directory.name), int(fields[1]), int(fields[3]), environ)
 
 
 def _keep(tell: int, mark: str, scratch: str) -> NoReturn:
-    """The keeper's whole life. It must not return into the program that it is a fork of."""
+    """The reaper's whole life. It must not return into the program that it is a fork of."""
     try:
-        os.setsid()  # Ctrl-C in the terminal is not for the keeper
+        os.setsid()  # Ctrl-C in the terminal is not for the reaper
         signal.set_wakeup_fd(-1)  # shared with the parent's event loop
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             signal.signal(number, signal.SIG_IGN)

@@ -2,7 +2,6 @@
 
 import pytest
 
-from dlf.frameworks.phase import Phase, Verdict, verdict
 from dlf.manifest.kinds import (
     MPIJOB,
     MPIJOB_V2BETA1,
@@ -14,6 +13,7 @@ from dlf.manifest.kinds import (
     Kind,
 )
 from dlf.manifest.observed import Condition, Job, JobStatus, Meta, VolcanoState
+from dlf.manifest.phase import JobState, Phase, job_state
 
 TRAINING = [TFJOB, PYTORCHJOB, PADDLEJOB, MXJOB, MPIJOB]
 DONE = "2024-01-01T00:00:00Z"
@@ -37,7 +37,7 @@ def conditions(text: str) -> list[Condition]:
 
 def phase_of(kind: Kind, text: str, completion_time: str | None = None) -> Phase:
     status = JobStatus(conditions=conditions(text), completion_time=completion_time)
-    return verdict(job(kind, status)).phase
+    return job_state(job(kind, status)).phase
 
 
 # The condition sets of training-operator 1.4 to 1.9, in the order in which its lists grow.
@@ -133,17 +133,17 @@ def test_phase_of_mpi_operator(found: str, completion_time: str | None, expected
 def test_phase_of_volcano(phase: str, expected: Phase) -> None:
     """All ten phases, and the empty one of a job that was just created."""
     status = JobStatus(state=VolcanoState(phase=phase))
-    assert expected == verdict(job(VOLCANO_JOB, status)).phase
+    assert expected == job_state(job(VOLCANO_JOB, status)).phase
 
 
 @pytest.mark.parametrize("kind", [*TRAINING, MPIJOB_V2BETA1, VOLCANO_JOB], ids=lambda k: k.name)
 @pytest.mark.parametrize("status", [None, JobStatus()], ids=["no status", "empty status"])
 def test_phase_without_status_is_submitted(kind: Kind, status: JobStatus | None) -> None:
     """The operator has not reacted yet."""
-    assert Verdict(Phase.SUBMITTED) == verdict(job(kind, status))
+    assert JobState(Phase.SUBMITTED) == job_state(job(kind, status))
 
 
-def test_verdict_has_the_operator_s_words() -> None:
+def test_job_state_has_the_operator_s_words() -> None:
     """Reason and message are those of the condition that decides."""
     status = JobStatus(
         conditions=[
@@ -151,27 +151,27 @@ def test_verdict_has_the_operator_s_words() -> None:
             Condition(type="Failed", status="True", reason="Bad", message="1 Worker failed"),
         ]
     )
-    assert Verdict(Phase.FAILED, "Bad", "1 Worker failed") == verdict(job(TFJOB, status))
+    assert JobState(Phase.FAILED, "Bad", "1 Worker failed") == job_state(job(TFJOB, status))
 
 
-def test_verdict_of_volcano_falls_back_to_the_phase() -> None:
+def test_job_state_of_volcano_falls_back_to_the_phase() -> None:
     """Volcano leaves the reason empty: then its phase tells Aborted from Failed."""
     bare = JobStatus(state=VolcanoState(phase="Aborted"))
     told = JobStatus(state=VolcanoState(phase="Failed", reason="Evicted", message="by hand"))
-    assert Verdict(Phase.FAILED, "Aborted") == verdict(job(VOLCANO_JOB, bare))
-    assert Verdict(Phase.FAILED, "Evicted", "by hand") == verdict(job(VOLCANO_JOB, told))
+    assert JobState(Phase.FAILED, "Aborted") == job_state(job(VOLCANO_JOB, bare))
+    assert JobState(Phase.FAILED, "Evicted", "by hand") == job_state(job(VOLCANO_JOB, told))
 
 
 def test_unknown_condition_is_reported_and_decides_nothing() -> None:
     """A newer operator's condition is named while it holds, and waited on."""
     status = JobStatus(conditions=conditions("Created Paused Thawed=False"))
-    assert Verdict(Phase.QUEUED, unknown=("Paused",)) == verdict(job(TFJOB, status))
+    assert JobState(Phase.QUEUED, unknown=("Paused",)) == job_state(job(TFJOB, status))
 
 
 def test_unknown_volcano_phase_is_reported_and_not_final() -> None:
     """The same for a phase."""
     status = JobStatus(state=VolcanoState(phase="Hibernating"))
-    found = verdict(job(VOLCANO_JOB, status))
+    found = job_state(job(VOLCANO_JOB, status))
     assert (("Hibernating",), False) == (found.unknown, found.phase.final)
 
 

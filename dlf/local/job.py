@@ -6,9 +6,8 @@ from collections.abc import Callable
 import msgspec
 
 from dlf.local import mpi, mxnet, paddle, pytorch, tf, volcano
-from dlf.local.expand import expand, expand_all
 from dlf.local.network import Network
-from dlf.local.process import Process, Replica, pods_of, replicas
+from dlf.local.process import PodProcess, Replica, expand, expand_all, pods_of, replicas
 from dlf.local.rules import Rules
 from dlf.manifest import kubeflow
 from dlf.manifest.manifest import Manifest
@@ -36,7 +35,7 @@ _OPERATORS: dict[type[kubeflow.KubeflowSpec], Operator] = {
 }
 
 
-class Plan(msgspec.Struct, frozen=True, kw_only=True):
+class LocalJob(msgspec.Struct, frozen=True, kw_only=True):
     """A job, ready to be started.
 
     Attributes:
@@ -46,18 +45,20 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
         note: what differs from a cluster and should be told, or "".
     """
 
-    processes: tuple[Process, ...]
+    processes: tuple[PodProcess, ...]
     rules: Rules
     files: dict[str, str] = {}
     note: str = ""
 
 
-def plan(manifest: Manifest, *, lead: str, allocate: Callable[[], int], scratch: str) -> Plan:
+def local_job(
+    manifest: Manifest, *, leader: str, allocate: Callable[[], int], scratch: str
+) -> LocalJob:
     """The processes of a job.
 
     Args:
         manifest: the resource as it would be submitted.
-        lead: the role whose pod 0 completes the job, or "" for the operator's own rule.
+        leader: the role whose pod 0 completes the job, or "" for the operator's own rule.
         allocate: returns a free port, another one each time.
         scratch: path of a directory for this job alone.
     """
@@ -65,19 +66,19 @@ def plan(manifest: Manifest, *, lead: str, allocate: Callable[[], int], scratch:
     network = Network(job, allocate)
     match spec:
         case VolcanoJobSpec():
-            return _volcano(job, spec, network, lead, scratch)
+            return _volcano(job, spec, network, leader, scratch)
         case kubeflow.MPIJobSpec():
             return _mpi(job, spec, network, scratch)
         case _:
             return _kubeflow(job, spec, network)
 
 
-def _kubeflow(job: str, spec: kubeflow.KubeflowSpec, network: Network) -> Plan:
+def _kubeflow(job: str, spec: kubeflow.KubeflowSpec, network: Network) -> LocalJob:
     operator = _OPERATORS[type(spec)]
     specs = kubeflow.replica_specs(spec)
     roles = {role: each.replicas for role, each in specs.items()}
     decider = next(role for role in operator.deciders if role in roles)
-    return Plan(
+    return LocalJob(
         processes=tuple(
             _process(
                 replica.pod,
@@ -103,26 +104,28 @@ def _restarts(spec: kubeflow.KubeflowSpec) -> int:
     return max(spec.run_policy.backoff_limit - 1, 0) if policies == {"OnFailure"} else 0
 
 
-def _mpi(job: str, spec: kubeflow.MPIJobSpec, network: Network, scratch: str) -> Plan:
+def _mpi(job: str, spec: kubeflow.MPIJobSpec, network: Network, scratch: str) -> LocalJob:
     launcher, workers = spec.mpi_replica_specs["Launcher"], spec.mpi_replica_specs["Worker"]
     pod = f"{job}-launcher"
     injected = mpi.environment(f"{scratch}/{mpi.HOST_FILE}")
     process = _process(pod, "Launcher", None, launcher.template, network, injected)
-    cards = _cards(workers.template)
-    if cards > 0:
-        cards *= workers.replicas
-    return Plan(
-        processes=(msgspec.structs.replace(process, cards=cards),),
+    accelerators = _accelerators(workers.template)
+    if accelerators > 0:
+        accelerators *= workers.replicas
+    return LocalJob(
+        processes=(msgspec.structs.replace(process, accelerators=accelerators),),
         rules=Rules(succeed=(frozenset({pod}),), fatal=frozenset({pod})),
         files={mpi.HOST_FILE: mpi.host_file(workers.replicas * spec.slots_per_worker)},
         note=f"the {workers.replicas} workers are not started: the launcher starts all ranks here",
     )
 
 
-def _volcano(job: str, spec: VolcanoJobSpec, network: Network, lead: str, scratch: str) -> Plan:
+def _volcano(
+    job: str, spec: VolcanoJobSpec, network: Network, leader: str, scratch: str
+) -> LocalJob:
     templates = {task.name: task.template for task in spec.tasks}
     roles = {task.name: task.replicas for task in spec.tasks}
-    return Plan(
+    return LocalJob(
         processes=tuple(
             _process(
                 replica.pod,
@@ -134,7 +137,7 @@ def _volcano(job: str, spec: VolcanoJobSpec, network: Network, lead: str, scratc
             )
             for replica in replicas(job, roles)
         ),
-        rules=volcano.rules(job, spec, lead),
+        rules=volcano.rules(job, spec, leader),
         files=volcano.host_files(roles),
     )
 
@@ -146,18 +149,18 @@ def _process(
     template: PodTemplate,
     network: Network,
     injected: dict[str, str],
-) -> Process:
+) -> PodProcess:
     """A pod's first container; the operator's variables come after its own, and win."""
     container = template.spec.containers[0]
     variables = network.localize(expand_all(container.env)) | injected
-    return Process(
+    return PodProcess(
         pod=pod,
         role=role.lower(),
         rank=rank,
         container=container.name,
         argv=tuple(expand(word, variables) for word in container.command),
         env=variables,
-        cards=_cards(template),
+        accelerators=_accelerators(template),
     )
 
 
@@ -165,7 +168,7 @@ def _given(template: PodTemplate) -> dict[str, str]:
     return {each.name: each.value or "" for each in template.spec.containers[0].env}
 
 
-def _cards(template: PodTemplate) -> int:
+def _accelerators(template: PodTemplate) -> int:
     """GPU_NUM, which every training container is told, is what the task asks for."""
     number = _given(template).get("GPU_NUM", "")
     return int(number) if re.fullmatch("-1|[0-9]{1,4}", number) else 0

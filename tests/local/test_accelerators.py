@@ -2,29 +2,34 @@
 
 import pytest
 
-from dlf.local.cards import Cards, assign, present
+from dlf.local.accelerators import Accelerators, assign, present
 
 CUDA, ASCEND = "CUDA_VISIBLE_DEVICES", "ASCEND_RT_VISIBLE_DEVICES"
 
 
 @pytest.mark.parametrize(
-    ("devices", "env", "cards"),
+    ("devices", "env", "accelerators"),
     [
         pytest.param(["null", "nvidiactl", "nvidia-uvm"], {}, None, id="no card"),
-        pytest.param(["nvidia10", "nvidia2"], {}, Cards(CUDA, ("2", "10")), id="NVIDIA"),
-        pytest.param(["davinci0", "davinci_manager"], {}, Cards(ASCEND, ("0",)), id="Ascend"),
+        pytest.param(["nvidia10", "nvidia2"], {}, Accelerators(CUDA, ("2", "10")), id="NVIDIA"),
         pytest.param(
-            ["nvidia0", "nvidia1"], {CUDA: "1, GPU-5f"}, Cards(CUDA, ("1", "GPU-5f")), id="chosen"
+            ["davinci0", "davinci_manager"], {}, Accelerators(ASCEND, ("0",)), id="Ascend"
+        ),
+        pytest.param(
+            ["nvidia0", "nvidia1"],
+            {CUDA: "1, GPU-5f"},
+            Accelerators(CUDA, ("1", "GPU-5f")),
+            id="chosen",
         ),
         pytest.param(["nvidia0"], {CUDA: ""}, None, id="hidden"),
         pytest.param(["null"], {CUDA: "0"}, None, id="chosen, but not there"),
     ],
 )
 def test_cards_present_are_the_device_files(
-    devices: list[str], env: dict[str, str], cards: Cards | None
+    devices: list[str], env: dict[str, str], accelerators: Accelerators | None
 ) -> None:
-    """One file a card; an environment that selects cards already leaves no others."""
-    assert cards == present(devices, env)
+    """One file a card; an environment that selects accelerators already leaves no others."""
+    assert accelerators == present(devices, env)
 
 
 @pytest.mark.parametrize(
@@ -40,5 +45,5 @@ def test_cards_present_are_the_device_files(
 )
 def test_cards_are_assigned_to_one_pod_each(wanted: list[int], seen: list[str | None]) -> None:
     """In the order of ranks, as long as there are enough."""
-    cards = Cards(CUDA, ("0", "1", "2", "3"))
-    assert seen == [variables.get(CUDA) for variables in assign(cards, wanted)]
+    accelerators = Accelerators(CUDA, ("0", "1", "2", "3"))
+    assert seen == [variables.get(CUDA) for variables in assign(accelerators, wanted)]

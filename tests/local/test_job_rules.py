@@ -39,7 +39,7 @@ def test_plan_success_is_that_of_the_deciding_role(
 
 def test_plan_lead_completes_a_volcano_job() -> None:
     """deepspeed and colossalai end with worker 0, or when all have succeeded."""
-    job = planned(rendered("deepspeed", num_worker=2), lead=BY_NAME["deepspeed"].lead)
+    job = planned(rendered("deepspeed", num_worker=2), leader=BY_NAME["deepspeed"].leader)
     pods = [process.pod for process in job.processes]
     assert (frozenset(pods[:1]), frozenset(pods)) == job.rules.succeed
 

@@ -8,11 +8,11 @@ import msgspec
 _VENDORS = (("nvidia", "CUDA_VISIBLE_DEVICES"), ("davinci", "ASCEND_RT_VISIBLE_DEVICES"))
 
 
-class Cards(msgspec.Struct, frozen=True):
-    """The cards of one vendor on this machine.
+class Accelerators(msgspec.Struct, frozen=True):
+    """The accelerators of one vendor on this machine.
 
     Attributes:
-        variable: the environment variable that selects cards.
+        variable: the environment variable that selects accelerators.
         names: what the variable may contain: indexes, or UUIDs.
     """
 
@@ -20,12 +20,12 @@ class Cards(msgspec.Struct, frozen=True):
     names: tuple[str, ...]
 
 
-def present(devices: Iterable[str], env: Mapping[str, str]) -> Cards | None:
-    """The cards that this process may use; None when it sees none.
+def present(devices: Iterable[str], env: Mapping[str, str]) -> Accelerators | None:
+    """The accelerators that this process may use; None when it sees none.
 
     Args:
         devices: names of the files in /dev.
-        env: an environment that already selects cards leaves no others.
+        env: an environment that already selects accelerators leaves no others.
     """
     files = list(devices)
     for vendor, variable in _VENDORS:
@@ -35,22 +35,22 @@ def present(devices: Iterable[str], env: Mapping[str, str]) -> Cards | None:
         if variable in env and names:
             names = tuple(filter(None, (name.strip() for name in env[variable].split(","))))
         if names:
-            return Cards(variable, names)
+            return Accelerators(variable, names)
     return None
 
 
-def assign(cards: Cards, wanted: Sequence[int]) -> list[dict[str, str]]:
-    """Environment variables for each pod: cards of its own while there are enough, else shared.
+def assign(machine: Accelerators, wanted: Sequence[int]) -> list[dict[str, str]]:
+    """Environment variables for each pod: its own accelerators, shared ones if too few.
 
     Args:
-        cards: of this machine.
-        wanted: how many cards each pod asks for; -1 for all of them.
+        machine: the accelerators of this machine.
+        wanted: how many accelerators each pod asks for; -1 for all of them.
     """
     variables = []
     first = 0
     for count in wanted:
-        number = min(count, len(cards.names)) if count >= 0 else len(cards.names)
-        own = [cards.names[(first + index) % len(cards.names)] for index in range(number)]
+        number = min(count, len(machine.names)) if count >= 0 else len(machine.names)
+        own = [machine.names[(first + index) % len(machine.names)] for index in range(number)]
         first += max(count, 0)
-        variables.append({cards.variable: ",".join(own)} if count else {})
+        variables.append({machine.variable: ",".join(own)} if count else {})
     return variables

@@ -30,7 +30,7 @@ class Phase(enum.Enum):
         return self in {Phase.SUCCEEDED, Phase.FAILED}
 
 
-class Verdict(msgspec.Struct, frozen=True):
+class JobState(msgspec.Struct, frozen=True):
     """A phase, the operator's own words for it, and what in the status dlf does not know."""
 
     phase: Phase
@@ -65,7 +65,7 @@ _VOLCANO = {
 }
 
 
-def verdict(job: Job) -> Verdict:
+def job_state(job: Job) -> JobState:
     """The phase of a job of any kind."""
     status = job.status or JobStatus()
     if job.api_version == VOLCANO_JOB.api_version:
@@ -82,20 +82,20 @@ def _open(phase: Phase) -> Phase:
     return Phase.FINISHING if phase.final else phase
 
 
-def _kubeflow(conditions: Iterable[Condition]) -> Verdict:
+def _kubeflow(conditions: Iterable[Condition]) -> JobState:
     holding = {condition.type: condition for condition in conditions if condition.status == "True"}
     unknown = tuple(name for name in holding if name not in _CONDITIONS)
     for name, phase in _CONDITIONS.items():
         if condition := holding.get(name):
-            return Verdict(phase, condition.reason or "", condition.message or "", unknown)
-    return Verdict(Phase.SUBMITTED, unknown=unknown)
+            return JobState(phase, condition.reason or "", condition.message or "", unknown)
+    return JobState(Phase.SUBMITTED, unknown=unknown)
 
 
-def _volcano(status: JobStatus) -> Verdict:
+def _volcano(status: JobStatus) -> JobState:
     if not status.state:
-        return Verdict(Phase.SUBMITTED)
+        return JobState(Phase.SUBMITTED)
     state = status.state
     phase = _VOLCANO.get(state.phase)
     if phase is None:
-        return Verdict(Phase.RUNNING, state.reason or "", state.message or "", (state.phase,))
-    return Verdict(phase, state.reason or state.phase, state.message or "")
+        return JobState(Phase.RUNNING, state.reason or "", state.message or "", (state.phase,))
+    return JobState(phase, state.reason or state.phase, state.message or "")
