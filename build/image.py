@@ -1,7 +1,8 @@
 """Make dist/dlf-image.tar, an OCI archive for amd64 and arm64, from the executables in dist/.
 
-The same image as Dockerfile.multiarch makes, written by hand: no Docker, no root, the same bytes
-each time. The format is that of the OCI image specification, 1.1.
+It holds three images of one layer: NAME, and NAME-tf and NAME-pytorch with DLF_FRAMEWORK set.
+Dockerfile.multiarch makes the same images; here they are written by hand: no Docker, no root, the
+same bytes each time. The format is that of the OCI image specification, 1.1.
 """
 
 import argparse
@@ -23,6 +24,11 @@ CREATED = "2026-01-01T00:00:00Z"  # the same as stage.ENVIRONMENT's SOURCE_DATE_
 USER = "65532:65532"  # "nonroot", as in other images without a shell
 # Old templates run `python3 launcher-<framework>.py ...`; dlf knows itself under these names.
 NAMES = ["python", "python3"]
+# DLF_LAUNCHER_IMAGE lets dlf know that its own image cannot train.
+ENVIRONMENT = ["PATH=/usr/bin", "DLF_LAUNCHER_IMAGE=true"]
+# Templates of these frameworks run `python3 launcher.py`, which does not name the framework:
+# the image with the tag VERSION-FRAMEWORK does.
+VARIANTS = ["tf", "pytorch"]
 
 Descriptor = dict[str, Any]
 
@@ -32,22 +38,32 @@ class Archive:
 
     def __init__(self, output: tarfile.TarFile) -> None:
         self._output = output
+        self._written: set[str] = set()
 
     def blob(self, kind: str, content: bytes, **more: Any) -> Descriptor:
         """Add a blob and return its descriptor."""
         digest = hashlib.sha256(content).hexdigest()
-        _add(self._output, f"blobs/sha256/{digest}", content)
+        if digest not in self._written:
+            self._written.add(digest)
+            _add(self._output, f"blobs/sha256/{digest}", content)
         size = len(content)
         return {"mediaType": f"{TYPE}.{kind}", "digest": f"sha256:{digest}", "size": size, **more}
 
-    def image(self, program: bytes, architecture: str) -> Descriptor:
-        """Add the image of one architecture and return its manifest's descriptor."""
+    def image(self, program: bytes, architecture: str, framework: str) -> Descriptor:
+        """Add the image of one architecture and return its manifest's descriptor.
+
+        `framework` is what `python3 launcher.py` runs, or "".
+        """
         layer = _layer(program)
         platform = {"architecture": architecture, "os": "linux"}
         config = {
             **platform,
             "created": CREATED,
-            "config": {"User": USER, "Env": ["PATH=/usr/bin"], "Cmd": ["dlf"]},
+            "config": {
+                "User": USER,
+                "Env": [*ENVIRONMENT, *([f"DLF_FRAMEWORK={framework}"] if framework else [])],
+                "Cmd": ["dlf"],
+            },
             "rootfs": {
                 "type": "layers",
                 "diff_ids": [f"sha256:{hashlib.sha256(layer).hexdigest()}"],
@@ -62,17 +78,23 @@ class Archive:
         }
         return self.blob("manifest.v1+json", _json(manifest), platform=platform)
 
-    def index(self, images: list[Descriptor], name: str) -> None:
-        """Finish: one index of all images, known as `name`."""
-        kind = "index.v1+json"
-        header = {"schemaVersion": 2, "mediaType": f"{TYPE}.{kind}"}
+    def multiarch(self, images: list[Descriptor], name: str) -> Descriptor:
+        """Add the index of an image's architectures, known as `name`; return its descriptor."""
         names = {
             "org.opencontainers.image.ref.name": name.rpartition(":")[2],
             "io.containerd.image.name": name,  # what `ctr image import` calls it
         }
-        every = self.blob(kind, _json({**header, "manifests": images}), annotations=names)
-        _add(self._output, "index.json", _json({**header, "manifests": [every]}))
+        return self.blob("index.v1+json", _json(_index(images)), annotations=names)
+
+    def finish(self, images: list[Descriptor]) -> None:
+        """Write the list of all images."""
+        _add(self._output, "index.json", _json(_index(images)))
         _add(self._output, "oci-layout", _json({"imageLayoutVersion": "1.0.0"}))
+
+
+def _index(manifests: list[Descriptor]) -> Descriptor:
+    header = {"schemaVersion": 2, "mediaType": f"{TYPE}.index.v1+json"}
+    return {**header, "manifests": manifests}
 
 
 def _layer(program: bytes) -> bytes:
@@ -127,8 +149,15 @@ def main() -> int:
         return 1
     with tarfile.open(target, "w") as output:
         archive = Archive(output)
-        images = [archive.image(path.read_bytes(), name) for name, path in programs.items()]
-        archive.index(images, arguments.name)
+        images = []
+        for framework in ("", *VARIANTS):
+            name = f"{arguments.name}-{framework}" if framework else arguments.name
+            platforms = [
+                archive.image(path.read_bytes(), architecture, framework)
+                for architecture, path in programs.items()
+            ]
+            images.append(archive.multiarch(platforms, name))
+        archive.finish(images)
     print(f"{target}  {target.stat().st_size / 1e6:.1f} MB  {arguments.name}")
     return 0
 

@@ -105,15 +105,29 @@ def _as_launcher(words: Sequence[str], env: Mapping[str, str]) -> list[str]:
     program, *rest = words
     if program.rpartition("/")[2] not in {"python", "python3"} or not rest:
         return rest
-    script = rest[0].rpartition("/")[2]
+    arguments = _after_interpreter_options(rest) or rest[-1:]
+    script = arguments[0].rpartition("/")[2]
     if script == "launcher.py":
-        framework = env.get("DLF_FRAMEWORK", "")
+        framework = env.get("DLF_FRAMEWORK", "").strip()
         if not framework:
-            raise UsageError("launcher.py needs DLF_FRAMEWORK", "set it to a framework, such as tf")
-        return [framework, *rest[1:]]
+            raise UsageError(
+                "launcher.py does not say which framework to run",
+                "use the image dlf:VERSION-tf or dlf:VERSION-pytorch,"
+                " or set DLF_FRAMEWORK to the framework",
+            )
+        return [framework, *arguments[1:]]
     if script.startswith("launcher-") and script.endswith(".py"):
-        return [script.removeprefix("launcher-").removesuffix(".py"), *rest[1:]]
+        return [script.removeprefix("launcher-").removesuffix(".py"), *arguments[1:]]
     raise UsageError(
-        f"this `{program}` is dlf, which runs no Python files: {rest[0]!r}",
-        "write launcher-<framework>.py, or call it as dlf",
+        f"this {program!r} is dlf, not Python, and cannot run {arguments[0]!r}",
+        "write launcher-FRAMEWORK.py, or call it as dlf",
     )
+
+
+def _after_interpreter_options(words: Sequence[str]) -> list[str]:
+    """The script and its arguments, after Python's own options such as `-u` or `-W ignore`."""
+    rest = list(words)
+    while rest and rest[0].startswith("-") and rest[0][:2] not in {"-c", "-m"}:
+        takes_value = rest.pop(0) in {"-W", "-X", "--check-hash-based-pycs"}
+        del rest[: int(takes_value)]
+    return rest

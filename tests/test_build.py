@@ -5,6 +5,7 @@ import hashlib
 import io
 import json
 import os
+import re
 import signal
 import sys
 import tarfile
@@ -218,9 +219,14 @@ def unpacked(archive: bytes) -> dict[str, bytes]:
     return files
 
 
-def manifests(layout: dict[str, bytes]) -> list[dict[str, Any]]:
+def manifests(layout: dict[str, bytes], image_number: int = 0) -> list[dict[str, Any]]:
     index = json.loads(layout["index.json"])
-    return list(json.loads(blob(layout, index["manifests"][0]))["manifests"])
+    return list(json.loads(blob(layout, index["manifests"][image_number]))["manifests"])
+
+
+def config_of(layout: dict[str, bytes], image_number: int) -> dict[str, Any]:
+    manifest = json.loads(blob(layout, manifests(layout, image_number)[0]))
+    return dict(json.loads(blob(layout, manifest["config"]))["config"])
 
 
 def blob(layout: dict[str, bytes], descriptor: dict[str, Any]) -> bytes:
@@ -263,8 +269,37 @@ def test_image_config_has_no_entrypoint_and_a_user(layout: dict[str, bytes]) -> 
     manifest = json.loads(blob(layout, manifests(layout)[0]))
     config = json.loads(blob(layout, manifest["config"]))
     layer = gzip.decompress(blob(layout, manifest["layers"][0]))
-    assert config["config"] == {"User": "65532:65532", "Env": ["PATH=/usr/bin"], "Cmd": ["dlf"]}
+    assert config["config"] == {
+        "User": "65532:65532",
+        "Env": ["PATH=/usr/bin", "DLF_LAUNCHER_IMAGE=true"],
+        "Cmd": ["dlf"],
+    }
     assert config["rootfs"]["diff_ids"] == [f"sha256:{hashlib.sha256(layer).hexdigest()}"]
+
+
+@pytest.mark.parametrize(("number", "framework"), [(1, "tf"), (2, "pytorch")])
+def test_image_variant_differs_by_its_framework_alone(
+    layout: dict[str, bytes], number: int, framework: str
+) -> None:
+    """`python3 launcher.py` finds its framework in the environment of the image."""
+    names = [
+        entry["annotations"]["io.containerd.image.name"]
+        for entry in json.loads(layout["index.json"])["manifests"]
+    ]
+    plain = config_of(layout, 0)
+    assert f"example/dlf:1-{framework}" == names[number]
+    assert config_of(layout, number) == plain | {
+        "Env": [*plain["Env"], f"DLF_FRAMEWORK={framework}"]
+    }
+
+
+def test_dockerfile_makes_the_same_variants() -> None:
+    """A stage for each variant sets what the archive's images have; the last stage is plain dlf."""
+    text = (image.CHECKOUT / "Dockerfile.multiarch").read_text()
+    stages = re.findall(r"^FROM launcher AS (.+)\nENV DLF_FRAMEWORK=(.+)$", text, re.MULTILINE)
+    assert [(name, name) for name in image.VARIANTS] == stages
+    assert text.endswith("\nFROM launcher\n")
+    assert f"ENV {' '.join(image.ENVIRONMENT)}\n" in text
 
 
 def test_bill_of_materials_names_every_part() -> None:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from dlf.commands import train
 from dlf.commands.cluster import connect
-from dlf.commands.invocation import Invocation, parse
+from dlf.commands.invocation import Invocation, parse, require_image
 from dlf.commands.table import table
 from dlf.edge import Edge
 from dlf.errors import ExitCode, UsageError, nearest
@@ -26,6 +26,9 @@ def run(argv: Sequence[str], edge: Edge) -> ExitCode:
     if {"-h", "--help"} & set(rest):
         return train.run(BY_NAME[name], rest, edge)
     invocation = parse(BY_NAME[name], rest, edge.env)
+    for warning in invocation.arguments.warnings:
+        edge.notify(warning)
+    require_image(invocation, edge.env)
     lines: list[Line] = edge.run(_lines(invocation, edge))
     edge.out(text(lines))
     failed = any(line.result is Result.FAILED for line in lines)

@@ -7,13 +7,12 @@ from typing import Any
 
 import msgspec
 
-from dlf.commands.invocation import GROUPS, Invocation, parse
+from dlf.commands.invocation import GROUPS, Invocation, parse, require_image
 from dlf.edge import Edge
 from dlf.errors import DlfError, ExitCode, UsageError
 from dlf.frameworks.framework import Framework, candidates
 from dlf.job.outcome import Outcome
 from dlf.manifest.manifest import Manifest, to_text
-from dlf.task.flag import settings_of
 
 _TERMINATION_LOG = "/dev/termination-log"  # kubelet's default terminationMessagePath
 
@@ -26,12 +25,13 @@ def run(framework: Framework, argv: Sequence[str], edge: Edge) -> ExitCode:
         edge.out(of_framework(framework, GROUPS, edge.width))
         return ExitCode.SUCCEEDED
     invocation = parse(framework, argv, edge.env)
+    for warning in invocation.arguments.warnings:
+        edge.notify(warning)
     _check_writable(invocation.lifecycle.report)
     if invocation.run.runtime == "local" and not invocation.run.dry_run:
         return _finish(_locally(invocation, edge), invocation, edge)
-    if not invocation.task.image and invocation.run.runtime == "kubernetes":
-        flag = next(s.option for s in settings_of(framework.settings) if s.name == "image")
-        raise UsageError("no image to train in", f"give {flag}, or set KFJ_TASK_IMAGES")
+    if invocation.run.runtime == "kubernetes":
+        require_image(invocation, edge.env)
     if invocation.run.dry_run == "client":
         edge.out(to_text(_rendered(invocation, edge), invocation.run.output))
         return ExitCode.SUCCEEDED

@@ -8,6 +8,18 @@ import msgspec
 from dlf.task.scalars import text as any_text
 
 
+class Tolerated(msgspec.Struct, frozen=True):
+    """What a parser returns for a text that is wrong but has always been accepted.
+
+    Attributes:
+        value: what the text is taken for.
+        warning: what is wrong and what dlf makes of it, for the user.
+    """
+
+    value: Any
+    warning: str
+
+
 class Flag(msgspec.Struct, frozen=True):
     """Metadata of a struct field, given as `Annotated[type, Flag(...)]`.
 
@@ -18,6 +30,7 @@ class Flag(msgspec.Struct, frozen=True):
             is also set by `DLF_<NAME>`, which wins over `variable`.
         metavar: what the value is called in the help.
         name: the flag without its dashes, where it differs from the field.
+        verbatim: blanks around the text of the flag belong to the value; else they are dropped.
         form: `value` takes one value; `switch` none; `repeat` may be given several times;
             `optional` takes one only as `--flag=value`; `variable` has no flag at all.
     """
@@ -27,6 +40,7 @@ class Flag(msgspec.Struct, frozen=True):
     variable: str = ""
     metavar: str = "TEXT"
     name: str = ""
+    verbatim: bool = False
     form: Literal["value", "switch", "repeat", "optional", "variable"] = "value"
 
 

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from dlf.errors import UsageError, nearest
-from dlf.task.flag import Setting, settings_of
+from dlf.task.flag import Setting, Tolerated, settings_of
 
 _SHOWN = 300  # characters of a value in a message
 S = TypeVar("S", bound=msgspec.Struct)
@@ -23,10 +23,12 @@ class Arguments(msgspec.Struct, frozen=True):
     Attributes:
         flags: setting name to the flag as written and its texts, in the order given.
         positional: the words that belong to no flag.
+        warnings: filled by `load`: lines about values that are wrong but accepted.
     """
 
     flags: dict[str, list[tuple[str, str]]]
     positional: list[str]
+    warnings: list[str]
 
 
 def split(argv: Sequence[str], *groups: type[msgspec.Struct]) -> Arguments:
@@ -36,7 +38,7 @@ def split(argv: Sequence[str], *groups: type[msgspec.Struct]) -> Arguments:
         UsageError: for a flag that no group has, and for one that lacks its value.
     """
     known = {s.key: s for group in groups for s in settings_of(group) if s.option}
-    arguments = Arguments({}, [])
+    arguments = Arguments({}, [], [])
     words = iter(argv)
     for word in words:
         if word == "--":
@@ -60,9 +62,8 @@ def load(cls: type[S], arguments: Arguments, env: Mapping[str, str]) -> S:
     """
     values = {}
     for setting in settings_of(cls):
-        given = [(flag, text) for flag, text in arguments.flags.get(setting.name, []) if text]
-        given = given or _from_environment(setting, env)
-        parsed = [_parse(setting, source, text) for source, text in given]
+        given = _from_flags(setting, arguments) or _from_environment(setting, env)
+        parsed = [_parse(setting, source, text, arguments.warnings) for source, text in given]
         if parsed:
             values[setting.name] = tuple(parsed) if setting.flag.form == "repeat" else parsed[-1]
     return cls(**values)
@@ -91,6 +92,12 @@ def _value(setting: Setting, flag: str, words: Any, known: Mapping[str, Setting]
     return value
 
 
+def _from_flags(setting: Setting, arguments: Arguments) -> list[tuple[str, str]]:
+    given = arguments.flags.get(setting.name, [])
+    texts = [(flag, text if setting.flag.verbatim else text.strip()) for flag, text in given]
+    return [(flag, text) for flag, text in texts if text]
+
+
 def _from_environment(setting: Setting, env: Mapping[str, str]) -> list[tuple[str, str]]:
     for variable in setting.variables:
         text = env.get(variable, "").strip()
@@ -100,11 +107,15 @@ def _from_environment(setting: Setting, env: Mapping[str, str]) -> list[tuple[st
     return []
 
 
-def _parse(setting: Setting, source: str, text: str) -> Any:
+def _parse(setting: Setting, source: str, text: str, warnings: list[str]) -> Any:
     try:
-        return setting.flag.parse(text)
+        value = setting.flag.parse(text)
     except ValueError as error:
         raise UsageError(f"{source}={_cut(repr(text))}: {_cut(str(error))}") from None
+    if isinstance(value, Tolerated):
+        warnings.append(f"{source}={_cut(repr(text))}: {_cut(value.warning)}")
+        return value.value
+    return value
 
 
 def _cut(text: str) -> str:

@@ -64,10 +64,11 @@ def _source(entry: str, source: str, word: str) -> tuple[Source, str]:
         case "pvc-share" | "storage":
             kind = "pvc-share"
         case "nfs":
-            server, slash, _ = source.partition("/")
+            server, slash, path = source.partition("/")
+            server = re.sub(r"(?<!:):$", "", server)  # `SERVER:/PATH`, as mount(8) has it
             if not re.fullmatch(r"[A-Za-z0-9.:\[\]-]+", server) or not slash:
                 raise ValueError(f"{entry!r}: write SERVER/PATH(nfs):/path")
-            return "nfs", source
+            return "nfs", f"{server}/{path}"
         case "hostpath":
             if not source.startswith("/") or ".." in source.split("/"):
                 raise ValueError(f"{entry!r}: write /absolute/path(hostpath):/path, without ..")

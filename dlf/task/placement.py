@@ -2,28 +2,40 @@
 
 import re
 
+from dlf.task.flag import Tolerated
 from dlf.task.syntax import is_label_value, is_qualified_name
 
 
-def node_selector(text: str) -> dict[str, tuple[str, ...]]:
+def node_selector(text: str) -> dict[str, tuple[str, ...]] | Tolerated:
     """Node label to the values that are allowed, in the order written.
 
     Entries `key=value` are separated by `,` `;` newline or tab. An entry without `=` is one more
     value of the key before it (the platform writes `org=a,b`). Empty entries are dropped.
+    Two mistakes have the result that they had with the old launchers, and a warning: of `a=b=c`
+    the part after the second `=` is dropped, and so is a first entry without `=`.
 
     Raises:
-        ValueError: for a value without a key and for what cannot be a node label.
+        ValueError: for what cannot be a node label.
     """
     allowed: dict[str, list[str]] = {}
     key = ""
+    dropped: list[str] = []
     for entry in filter(None, (part.strip() for part in re.split(r"[,;\n\t]", text))):
         left, equals, right = (part.strip() for part in entry.partition("="))
+        if not equals and not key:
+            dropped.append(entry)
+            continue
+        if "=" in right:
+            right, _, rest = (part.strip() for part in right.partition("="))
+            dropped.append(f"={rest}")
         key, value = (left, right) if equals else (key, left)
-        if not key:
-            raise ValueError(f"{entry!r} has no key; write key=value, such as train=true")
         if not is_qualified_name(key) or not is_label_value(value):
-            raise ValueError(f"{entry!r} is no node label; write key=value, such as train=true")
+            raise ValueError(f"{entry!r} is not a node label; write key=value, such as train=true")
         values = allowed.setdefault(key, [])
         if value not in values:
             values.append(value)
-    return {name: tuple(values) for name, values in allowed.items()}
+    labels = {name: tuple(values) for name, values in allowed.items()}
+    if dropped:
+        ignored = ", ".join(map(repr, dropped))
+        return Tolerated(labels, f"ignoring {ignored}; write key=value, such as train=true")
+    return labels

@@ -257,7 +257,7 @@ class Platform(msgspec.Struct, frozen=True, kw_only=True):
             "KFJ_TASK_NODE_SELECTOR",
             form="variable",
         ),
-    ] = msgspec.field(default_factory=lambda: placement.node_selector("cpu=true,train=true"))
+    ] = msgspec.field(default_factory=lambda: {"cpu": ("true",), "train": ("true",)})
     volumes: Annotated[
         tuple[Mount, ...],
         Flag(
@@ -308,15 +308,16 @@ class TaskSettings(Platform, frozen=True, kw_only=True):
     working_dir: Annotated[
         str, Flag("directory the command runs in", scalars.text, metavar="DIR")
     ] = "/mnt/"
-    command: Annotated[str, Flag("what to run, by `bash -c`", scalars.text, metavar="COMMAND")] = (
-        "python3 mnist.py"
-    )
+    command: Annotated[
+        str, Flag("what to run, by `bash -c`", scalars.text, metavar="COMMAND", verbatim=True)
+    ] = "python3 mnist.py"
     env: Annotated[
         tuple[tuple[str, str], ...],
         Flag(
             "variable of every training container; may be repeated",
             scalars.assignment,
             metavar="NAME=VALUE",
+            verbatim=True,
             form="repeat",
         ),
     ] = ()

@@ -197,9 +197,35 @@ def test_value_may_begin_with_dashes() -> None:
 
 
 def test_command_keeps_its_blanks_and_lines() -> None:
-    """Only variables are stripped: a flag's text is the user's own."""
+    """So does the value of `--env`."""
     text = " cd /srv\npython3 train.py "
-    assert text == load(Workers, split(["--command", text], Workers), {}).command
+    task = load(Workers, split(["--command", text, "--env", "A= b "], Workers), {})
+    assert (text, (("A", " b "),)) == (task.command, task.env)
+
+
+@pytest.mark.parametrize(
+    ("argv", "name", "expected"),
+    [
+        (["--num_worker", "2 "], "num_worker", 2),
+        (["--image", "i:1 "], "image", "i:1"),
+        (["--working_dir", " /mnt/x "], "working_dir", "/mnt/x"),
+        (["--image", " "], "image", "platform"),
+    ],
+)
+def test_flag_loses_the_blanks_around_its_value(argv: list[str], name: str, expected: Any) -> None:
+    """A web form hands them over; blanks alone count as not given."""
+    task = load(Workers, split(argv, Workers), {"KFJ_TASK_IMAGES": "platform"})
+    assert expected == getattr(task, name)
+
+
+def test_tolerated_value_comes_with_a_warning_that_names_its_source() -> None:
+    """What old launchers took is taken, and said."""
+    arguments = split([], Workers)
+    task = load(Workers, arguments, {"KFJ_TASK_NODE_SELECTOR": "a=b=c"})
+    assert {"a": ("b",)} == task.node_selector
+    assert [
+        "KFJ_TASK_NODE_SELECTOR='a=b=c': ignoring '=c'; write key=value, such as train=true"
+    ] == arguments.warnings
 
 
 def test_words_after_two_dashes_are_positional() -> None:

@@ -12,6 +12,8 @@ from dlf.task.mounts import Mount, mounts
         ("data(pvc-share):/mnt", Mount("pvc-share", "data", "/mnt")),
         ("data(storage):/mnt", Mount("pvc-share", "data", "/mnt")),
         ("10.0.0.1/a/b(nfs):/mnt", Mount("nfs", "10.0.0.1/a/b", "/mnt")),
+        ("10.0.0.1:/x(nfs):/y", Mount("nfs", "10.0.0.1/x", "/y")),
+        ("fd00::1/x(nfs):/y", Mount("nfs", "fd00::1/x", "/y")),
         ("nas-1.example.com/(nfs):/mnt", Mount("nfs", "nas-1.example.com/", "/mnt")),
         ("/data/x(hostpath):/mnt", Mount("hostpath", "/data/x", "/mnt")),
         ("settings(configmap):/etc/app", Mount("configmap", "settings", "/etc/app")),

@@ -2,6 +2,7 @@
 
 import pytest
 
+from dlf.task.flag import Tolerated
 from dlf.task.placement import node_selector
 
 
@@ -33,23 +34,40 @@ from dlf.task.placement import node_selector
 def test_node_selector_reads_every_form(text: str, expected: dict[str, tuple[str, ...]]) -> None:
     """Keys and values keep the order in which they were written."""
     actual = node_selector(text)
+    assert isinstance(actual, dict)
     assert list(expected.items()) == list(actual.items())
 
 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("true", "'true' has no key; write key=value, such as train=true"),
-        ("=true", "'=true' has no key; write key=value, such as train=true"),
-        ("a=b=c", "'a=b=c' is no node label; write key=value, such as train=true"),
-        ("a b=c", "'a b=c' is no node label; write key=value, such as train=true"),
-        ("a..b/c=d", "'a..b/c=d' is no node label; write key=value, such as train=true"),
-        ("/c=d", "'/c=d' is no node label; write key=value, such as train=true"),
-        ("组=a", "'组=a' is no node label; write key=value, such as train=true"),
+        ("=true", "'=true' is not a node label; write key=value, such as train=true"),
+        ("a=b c=d", "'a=b c=d' is not a node label; write key=value, such as train=true"),
+        ("a b=c", "'a b=c' is not a node label; write key=value, such as train=true"),
+        ("a..b/c=d", "'a..b/c=d' is not a node label; write key=value, such as train=true"),
+        ("/c=d", "'/c=d' is not a node label; write key=value, such as train=true"),
+        ("组=a", "'组=a' is not a node label; write key=value, such as train=true"),
     ],
 )
 def test_node_selector_names_the_entry_that_is_wrong(text: str, message: str) -> None:
     """An entry that cannot be a label is quoted, in one line."""
     with pytest.raises(ValueError, match="write key=value") as caught:
-        node_selector(f"ok=1;{text}" if "=" in text else text)
+        node_selector(f"ok=1;{text}")
     assert message == str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected", "dropped"),
+    [
+        ("true", {}, "'true'"),
+        ("ssd,a=b", {"a": ("b",)}, "'ssd'"),
+        ("a=b=c", {"a": ("b",)}, "'=c'"),
+        ("a=b=,c=d=e=f", {"a": ("b",), "c": ("d",)}, "'=', '=e=f'"),
+    ],
+)
+def test_node_selector_takes_old_mistakes_as_the_old_launchers_did(
+    text: str, expected: dict[str, tuple[str, ...]], dropped: str
+) -> None:
+    """A template that used to run still runs, and its owner is told what is ignored."""
+    warning = f"ignoring {dropped}; write key=value, such as train=true"
+    assert Tolerated(expected, warning) == node_selector(text)

@@ -10,7 +10,7 @@ from manifest import rules
 
 from dlf.errors import UsageError
 from dlf.task import mounts, placement, resources, scalars
-from dlf.task.flag import Setting, settings_of
+from dlf.task.flag import Setting, Tolerated, settings_of
 from dlf.task.load import load, split
 from dlf.task.settings import Connection, Lifecycle, Logs, Run, Workers
 
@@ -26,12 +26,14 @@ ANY = st.text(st.characters(codec=None)) | st.text(
 def parsed(parse: Any, text: str) -> Any:
     """The value, or None when the parser refuses the text in one line."""
     try:
-        return parse(text)
+        value = parse(text)
     except ValueError as error:
-        refusal = str(error)
-    assert "write " in refusal
-    assert "\n" not in refusal
-    return None
+        value = Tolerated(None, str(error))
+    if not isinstance(value, Tolerated):
+        return value
+    assert "write " in value.warning
+    assert "\n" not in value.warning
+    return value.value
 
 
 def usage_error(argv: list[str], env: dict[str, str]) -> str:
