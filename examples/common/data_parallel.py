@@ -13,7 +13,6 @@ class Group(Protocol):
 
     rank: int
     world_size: int
-    backend: str
 
     def all_reduce(self, values: Sequence[float]) -> list[float]:
         """Return the element-wise sum of every rank's values, on every rank."""
@@ -25,7 +24,7 @@ class Group(Protocol):
 def fit(group: Group) -> None:
     """Train on this rank's samples with the gradient of all ranks' samples; verify the result."""
     samples = regression.shard(group.rank, group.world_size)
-    regression.greet(group.rank, group.world_size, len(samples), group.backend)
+    regression.greet(group.rank, group.world_size, len(samples))
     parameters, losses = [0.0] * len(regression.TRUE_PARAMETERS), []
     for epoch in range(regression.EPOCHS):
         local, loss = regression.gradient(parameters, samples)

@@ -27,6 +27,7 @@ def train() -> None:
 
 def train_with_sockets() -> None:
     """Train with the standard library alone; worker 0 listens where the scheduler would."""
+    regression.announce("the standard library, all-reduce over sockets; python3 has no mindspore")
     with ProcessGroup.join(
         os.environ["MS_SCHED_HOST"],
         int(os.environ["MS_SCHED_PORT"]),
@@ -41,6 +42,7 @@ def train_with_mindspore() -> None:
     import mindspore as ms
     from mindspore import communication, nn, ops
 
+    regression.announce(f"MindSpore {ms.__version__}, DistributedGradReducer")
     ms.set_device("CPU")
     communication.init()
     if os.environ["MS_ROLE"] == "MS_SCHED":
@@ -50,8 +52,7 @@ def train_with_mindspore() -> None:
     samples = regression.shard(rank, world_size)
     features = ms.Tensor([x[:-1] for x, _ in samples], ms.float32)
     targets = ms.Tensor([[y] for _, y in samples], ms.float32)
-    backend = f"MindSpore {ms.__version__}, DistributedGradReducer"
-    regression.greet(rank, world_size, len(samples), backend)
+    regression.greet(rank, world_size, len(samples))
 
     ms.set_seed(0)
     model = nn.Dense(features.shape[1], 1)

@@ -5,15 +5,17 @@ from __future__ import annotations
 from array import array
 from collections.abc import Sequence
 
+import mpi4py
+import regression
 from mpi4py import MPI
 
 
 class MpiGroup:
     """All ranks that mpirun has started."""
 
-    backend = f"mpi4py, {MPI.Get_library_version().splitlines()[0].partition(',')[0]}"
-
     def __init__(self) -> None:
+        library = MPI.Get_library_version().partition(",")[0]
+        regression.announce(f"mpi4py {mpi4py.__version__}, {library}")
         self.rank = MPI.COMM_WORLD.Get_rank()
         self.world_size = MPI.COMM_WORLD.Get_size()
 

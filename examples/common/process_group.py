@@ -23,8 +23,6 @@ _HELLO_SECONDS = 5.0
 class ProcessGroup:
     """The ranks of one training job, connected; use it as a context manager."""
 
-    backend = "standard library, all-reduce over sockets"
-
     def __init__(self, rank: int, world_size: int, peers: list[socket.socket]) -> None:
         """Take connections that are open; `join` makes them."""
         self.rank = rank

@@ -40,9 +40,14 @@ def gradient(parameters: Sequence[float], samples: Sequence[Sample]) -> tuple[li
     return total, loss
 
 
-def greet(rank: int, world_size: int, samples: int, backend: str) -> None:
-    """Say who this rank is and what it trains with."""
-    say(f"rank {rank} of {world_size}: {samples} samples; {backend}")
+def announce(backend: str) -> None:
+    """Say what trains, with its version; the first line, before anything can go wrong."""
+    say(f"training with {backend}")
+
+
+def greet(rank: int, world_size: int, samples: int) -> None:
+    """Say which rank this is, and of how many."""
+    say(f"rank {rank} of {world_size}: {samples} samples")
 
 
 def report(rank: int, epoch: int, loss: float) -> None:

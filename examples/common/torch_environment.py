@@ -10,6 +10,7 @@ import os
 from collections.abc import Sequence
 from datetime import timedelta
 
+import regression
 from data_parallel import Group
 from process_group import PATIENCE_SECONDS, ProcessGroup, wait_for_name
 
@@ -22,11 +23,11 @@ class TorchGroup:
         import torch
         import torch.distributed
 
+        regression.announce(f"torch {torch.__version__}, all-reduce by gloo")
         wait_for_name(os.environ["MASTER_ADDR"], PATIENCE_SECONDS)
         torch.distributed.init_process_group("gloo", timeout=timedelta(seconds=PATIENCE_SECONDS))
         self.rank = torch.distributed.get_rank()
         self.world_size = torch.distributed.get_world_size()
-        self.backend = f"torch {torch.__version__}, all-reduce by gloo"
         self._torch = torch
 
     def all_reduce(self, values: Sequence[float]) -> list[float]:
@@ -47,4 +48,5 @@ def join() -> Group:
     try:
         return TorchGroup()
     except ModuleNotFoundError:
+        regression.announce("the standard library, all-reduce over sockets; python3 has no torch")
         return ProcessGroup.from_environment()

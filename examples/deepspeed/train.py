@@ -33,7 +33,7 @@ def train_by_hand() -> None:
     group = torch_environment.join()
     rank, size = group.rank, group.world_size
     samples = regression.shard(rank, size)
-    regression.greet(rank, size, len(samples), group.backend)
+    regression.greet(rank, size, len(samples))
     parameters, losses = [0.0] * len(regression.TRUE_PARAMETERS), []
     velocity = dict.fromkeys(range(rank, len(parameters), size), 0.0)  # the optimizer's state
     for epoch in range(regression.EPOCHS):
@@ -54,6 +54,8 @@ def train_with_deepspeed() -> None:
     import deepspeed
     import torch
 
+    backend = f"DeepSpeed {deepspeed.__version__}, ZeRO stage 1, torch {torch.__version__}"
+    regression.announce(backend)
     os.environ.setdefault("LOCAL_RANK", "0")  # else DeepSpeed looks for MPI
     wait_for_name(os.environ["MASTER_ADDR"], PATIENCE_SECONDS)
     deepspeed.init_distributed("gloo")
@@ -61,8 +63,7 @@ def train_with_deepspeed() -> None:
     samples = regression.shard(rank, size)
     features = torch.tensor([x[:-1] for x, _ in samples])
     targets = torch.tensor([[y] for _, y in samples])
-    backend = f"DeepSpeed {deepspeed.__version__}, ZeRO stage 1, torch {torch.__version__}"
-    regression.greet(rank, size, len(samples), backend)
+    regression.greet(rank, size, len(samples))
 
     torch.manual_seed(0)
     model = torch.nn.Linear(features.shape[1], 1)

@@ -31,13 +31,13 @@ def train_with_horovod() -> None:
     import horovod.torch as hvd
     import torch
 
+    regression.announce(f"Horovod {horovod.__version__}, torch {torch.__version__}")
     hvd.init()
     rank, world_size = hvd.rank(), hvd.size()
     samples = regression.shard(rank, world_size)
     features = torch.tensor([x[:-1] for x, _ in samples])
     targets = torch.tensor([[y] for _, y in samples])
-    backend = f"Horovod {horovod.__version__}, torch {torch.__version__}"
-    regression.greet(rank, world_size, len(samples), backend)
+    regression.greet(rank, world_size, len(samples))
 
     torch.manual_seed(0)
     model = torch.nn.Linear(features.shape[1], 1)

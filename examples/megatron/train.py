@@ -22,7 +22,7 @@ def main() -> None:
     rank, size = group.rank, group.world_size
     columns = range(rank, len(regression.TRUE_PARAMETERS), size)
     samples = regression.shard(rank=0, world_size=1)
-    regression.greet(rank, size, len(samples), group.backend)
+    regression.greet(rank, size, len(samples))
     role = os.environ.get("VC_TASK_ROLE", "alone")
     regression.say(f"rank {rank}: role {role}, columns {list(columns)}")
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
+import traceback
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "common"))
@@ -20,16 +21,16 @@ PARAMETERS = 100  # a key in the store; the trainer counts the model's from 0
 def main() -> None:
     """Serve, or train on this worker's part of the data."""
     role = os.environ.get("DMLC_ROLE", "none; start this script with dlf mxnet")
-    print(f"role {role}, {os.environ.get('DMLC_NUM_SERVER', '0')} server(s)", flush=True)
+    regression.say(f"role {role}, {os.environ.get('DMLC_NUM_SERVER', '0')} server(s)")
     if int(os.environ.get("DMLC_NUM_SERVER", "0")) < 1:
         raise SystemExit("dist_sync keeps the parameters on servers: add --num_ps 1")
     wait_for_name(os.environ["DMLC_PS_ROOT_URI"], PATIENCE_SECONDS)  # ps-lite aborts otherwise
     import mxnet as mx  # the scheduler and the servers do not come back from here
 
+    regression.announce(f"MXNet {mx.__version__}, dist_sync")
     store = mx.kv.create("dist_sync")
     samples = regression.shard(store.rank, store.num_workers)
-    backend = f"MXNet {mx.__version__}, {store.type}"
-    regression.greet(store.rank, store.num_workers, len(samples), backend)
+    regression.greet(store.rank, store.num_workers, len(samples))
     features = mx.nd.array([x[:-1] for x, _ in samples])
     targets = mx.nd.array([[y] for _, y in samples])
 
@@ -56,4 +57,9 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except Exception:
+        # At exit ps-lite waits for all workers, and those wait for this one.
+        traceback.print_exc()
+        os._exit(1)

@@ -18,13 +18,14 @@ import regression
 
 def main() -> None:
     """Train on this rank's part of the data."""
+    regression.announce(f"Paddle {paddle.__version__}, DataParallel")
     paddle.set_device("cpu")
     dist.init_parallel_env()
     rank, world_size = dist.get_rank(), dist.get_world_size()
     samples = regression.shard(rank, world_size)
     features = paddle.to_tensor([x[:-1] for x, _ in samples])
     targets = paddle.to_tensor([[y] for _, y in samples])
-    regression.greet(rank, world_size, len(samples), f"Paddle {paddle.__version__}, DataParallel")
+    regression.greet(rank, world_size, len(samples))
 
     paddle.seed(0)
     linear = paddle.nn.Linear(features.shape[1], 1)

@@ -22,6 +22,7 @@ def main() -> None:
     try:
         import torch  # noqa: F401
     except ModuleNotFoundError:
+        regression.announce("the standard library, all-reduce over sockets; python3 has no torch")
         with ProcessGroup.from_environment() as group:
             data_parallel.fit(group)
     else:
@@ -35,6 +36,7 @@ def train_with_torch() -> None:
     from torch.nn.parallel import DistributedDataParallel
     from torch.utils.data import DataLoader, DistributedSampler, TensorDataset
 
+    regression.announce(f"torch {torch.__version__}, torch.distributed with gloo")
     wait_for_name(os.environ["MASTER_ADDR"], PATIENCE_SECONDS)
     dist.init_process_group("gloo", timeout=timedelta(seconds=PATIENCE_SECONDS))
     rank, world_size = dist.get_rank(), dist.get_world_size()
@@ -44,8 +46,7 @@ def train_with_torch() -> None:
     dataset = TensorDataset(features, torch.tensor([[y] for _, y in points]))
     sampler = DistributedSampler(dataset)
     loader = DataLoader(dataset, batch_size=100, sampler=sampler)
-    backend = f"torch {torch.__version__}, torch.distributed with {dist.get_backend()}"
-    regression.greet(rank, world_size, len(sampler), backend)
+    regression.greet(rank, world_size, len(sampler))
 
     torch.manual_seed(0)
     model = DistributedDataParallel(torch.nn.Linear(features.shape[1], 1))

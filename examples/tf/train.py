@@ -22,6 +22,7 @@ import tensorflow as tf
 
 def main() -> None:
     """Train on this worker's part of the data."""
+    regression.announce(f"TensorFlow {tf.__version__}, MultiWorkerMirroredStrategy")
     cluster = json.loads(os.environ.get("TF_CONFIG", "{}")).get("cluster", {})
     for worker in cluster.get("worker", []):
         wait_for_name(worker.rpartition(":")[0], PATIENCE_SECONDS)
@@ -32,8 +33,7 @@ def main() -> None:
     samples = regression.shard(rank, world_size)
     features = tf.constant([x for x, _ in samples])
     targets = tf.constant([[y] for _, y in samples])
-    backend = f"TensorFlow {tf.__version__}, MultiWorkerMirroredStrategy"
-    regression.greet(rank, world_size, len(samples), backend)
+    regression.greet(rank, world_size, len(samples))
 
     with strategy.scope():  # what each worker subtracts from the weights is averaged over workers
         weights = tf.Variable(

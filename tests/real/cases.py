@@ -1,0 +1,107 @@
+"""The examples with their real frameworks: how each is started, and what is promised of it."""
+
+from dataclasses import dataclass
+
+from .environments import MPI, MXNET, PADDLE, TENSORFLOW, TORCH_OF_DEBIAN, Environment
+
+
+@dataclass(frozen=True)
+class Case:
+    """One example, and one way to start it."""
+
+    name: str
+    """In the table."""
+    environment: Environment
+    framework: str
+    """The command of dlf."""
+    flags: tuple[str, ...]
+    command: str
+    """As the example's README has it, from the root of the project."""
+    library: str
+    """What trains, as the example's first line calls it before its version."""
+    pods: tuple[str, ...]
+    """The ends of the names of the pods that train: by rank, where ranks follow pods."""
+    size: int
+    """World size."""
+    ordered: bool = True
+    """The rank in the framework is the one that dlf counts by pods."""
+    killed: int = 137
+    """The exit code of a pod whose rank was killed."""
+
+
+_MASTER_AND_WORKERS = ("master-0", "worker-0", "worker-1")
+_WORKERS = ("worker-0", "worker-1")
+
+TORCH = Case(
+    name="PyTorch",
+    environment=TORCH_OF_DEBIAN,
+    framework="pytorch",
+    flags=("--num_worker", "3"),
+    command="python3 examples/pytorch/train.py",
+    library="torch",
+    pods=_MASTER_AND_WORKERS,
+    size=3,
+)
+MPI4PY = Case(
+    name="mpi4py",
+    environment=MPI,
+    framework="mpi",
+    flags=("--num_worker", "2"),
+    command="python3 -m mpi4py examples/mpi/train.py",
+    library="mpi4py",
+    pods=("launcher",),
+    size=2,
+    ordered=False,  # mpirun starts all ranks in one pod
+)
+SMALL = (
+    TORCH,
+    Case(
+        name="PyTorch, torchrun",
+        environment=TORCH_OF_DEBIAN,
+        framework="pytorch",
+        flags=("--num_worker", "3"),
+        # Debian's torch 1.13 does not know its own defaults of these flags, with Python 3.11.
+        command="torchrun --redirects 1 --tee 1 examples/pytorch/train.py",
+        library="torch",
+        pods=_MASTER_AND_WORKERS,
+        size=3,
+        killed=1,
+    ),
+    MPI4PY,
+    Case(
+        name="MXNet",
+        environment=MXNET,
+        framework="mxnet",
+        flags=("--num_ps", "1", "--num_worker", "2"),
+        command="python3 examples/mxnet/train.py",
+        library="MXNet",
+        pods=_WORKERS,
+        size=2,
+        ordered=False,  # ps-lite numbers workers as they come
+    ),
+    Case(
+        name="PaddlePaddle",
+        environment=PADDLE,
+        framework="paddle",
+        flags=("--num_worker", "2"),
+        command="python3 -m paddle.distributed.launch --log_dir $(mktemp -d)"
+        " examples/paddle/train.py",
+        library="Paddle",
+        pods=_WORKERS,
+        size=2,
+        killed=247,  # 256 - 9, by Paddle's launcher
+    ),
+    Case(
+        name="TensorFlow",
+        environment=TENSORFLOW,
+        framework="tf",
+        flags=("--num_worker", "2"),
+        command="python3 examples/tf/train.py",
+        library="TensorFlow",
+        pods=_WORKERS,
+        size=2,
+    ),
+)
+"""In every run."""
+LARGE: tuple[Case, ...] = ()
+"""With `-m "real and large"`."""

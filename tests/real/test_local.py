@@ -1,0 +1,52 @@
+"""The examples with their real frameworks on the local runtime."""
+
+from pathlib import Path
+
+import pytest
+
+from dlf.errors import ExitCode
+
+from .cases import LARGE, SMALL, Case
+from .runs import expected, locally
+from .table import Table
+
+pytestmark = [pytest.mark.real, pytest.mark.timeout(600)]
+CASES = [
+    *(pytest.param(case, id=case.name) for case in SMALL),
+    *(pytest.param(case, id=case.name, marks=pytest.mark.large) for case in LARGE),
+]
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_example_trains_with_all_ranks(case: Case, tmp_path: Path, table: Table) -> None:
+    """Every rank is there once, in its pod, sees all others, and the loss falls."""
+    with table.cell(case.name, "local", "trains") as cell:
+        run = cell.ran(locally(case, tmp_path / "report"), case.library)
+        said = run.output + run.errors
+        assert run.code == ExitCode.SUCCEEDED, said
+        assert run.sizes == {case.size}, said
+        assert sorted(run.ranks) == list(range(case.size)), said
+        assert set(run.ranks.values()) == set(case.pods), said
+        if case.ordered:
+            assert run.ranks == dict(enumerate(case.pods)), said
+        assert run.losses[-1] < 0.01 * run.losses[0], said
+        assert run.done == case.size, said
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_killed_rank_ends_the_job_and_is_named(case: Case, tmp_path: Path, table: Table) -> None:
+    """The job ends by itself; the pod, its rank, and how it ended are told first."""
+    with table.cell(case.name, "local", "rank killed") as cell:
+        run = cell.ran(locally(case, tmp_path / "report", "kill:1"), case.library)
+        assert run.code == ExitCode.FAILED, run.output + run.errors
+        assert run.first_failure == expected(case, run, case.killed), run.output + run.errors
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_raising_rank_ends_the_job_and_is_shown(case: Case, tmp_path: Path, table: Table) -> None:
+    """The job ends by itself; the pod and its rank are told first, with the exception."""
+    with table.cell(case.name, "local", "rank raises") as cell:
+        run = cell.ran(locally(case, tmp_path / "report", "raise:1"), case.library)
+        assert run.code == ExitCode.FAILED, run.output + run.errors
+        assert run.first_failure == expected(case, run, 1), run.output + run.errors
+        assert "RuntimeError: rank 1 raises" in run.errors, run.output + run.errors
