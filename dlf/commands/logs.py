@@ -11,7 +11,7 @@ from dlf.commands.printing import log_options, log_writer
 from dlf.edge import Edge
 from dlf.errors import ExitCode
 from dlf.job.logs import show
-from dlf.logs.mux import Multiplexer
+from dlf.logs.multiplexer import Multiplexer
 from dlf.task import scalars
 from dlf.task.flag import Flag
 from dlf.task.settings import Connection, Logs

@@ -7,7 +7,7 @@ import msgspec
 
 from dlf.edge import Edge
 from dlf.logs.format import wants_colour
-from dlf.logs.options import LogOptions
+from dlf.logs.log_options import LogOptions
 from dlf.logs.writer import OutputClosed, Writer
 from dlf.task.settings import Logs
 

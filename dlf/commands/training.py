@@ -7,7 +7,7 @@ from dlf.edge import Edge
 from dlf.job.outcome import Outcome
 from dlf.job.run import Request, run
 from dlf.job.submit import choose_kind
-from dlf.logs.mux import Multiplexer
+from dlf.logs.multiplexer import Multiplexer
 from dlf.manifest.manifest import Manifest, to_json
 
 

@@ -9,7 +9,7 @@ from dlf.job.follower import Follower
 from dlf.job.outcome import Outcome, PodFailure
 from dlf.job.removal import cleans_up
 from dlf.job.report import describe
-from dlf.logs.mux import Multiplexer
+from dlf.logs.multiplexer import Multiplexer
 from dlf.manifest.kinds import Kind
 from dlf.manifest.phase import Phase
 

@@ -7,7 +7,7 @@ from dlf.diagnose.log_evidence import find_evidence, shown
 from dlf.job.outcome import PodFailure
 from dlf.job.pod_state import containers, disruption, stopped
 from dlf.job.roles import Identity
-from dlf.logs.options import HELPERS
+from dlf.logs.log_options import SIDECARS
 from dlf.manifest.observed import ContainerStatus, Pod, Terminated
 
 # How a container ends that a signal ended: most often, since another one had failed.
@@ -87,7 +87,7 @@ def _end(status: ContainerStatus, restarted: bool) -> Terminated | None:
 
 def _is_proxy(pod: Pod, status: ContainerStatus) -> bool:
     """A service mesh's sidecar; init containers are part of the job's start, whoever adds them."""
-    return status.name in HELPERS and status in (pod.status.container_statuses or ())
+    return status.name in SIDECARS and status in (pod.status.container_statuses or ())
 
 
 def _reason(pod: Pod, taken: str, end: Terminated) -> tuple[str, str]:

@@ -20,7 +20,7 @@ from dlf.job.timers import Timers
 from dlf.job.watching import watch
 from dlf.kube.client import KubeClient
 from dlf.kube.follow import Change, Snapshot
-from dlf.logs.mux import Multiplexer
+from dlf.logs.multiplexer import Multiplexer
 from dlf.manifest.kinds import POD, Kind
 from dlf.manifest.observed import Job, Pod
 from dlf.manifest.phase import JobState, Phase, job_state

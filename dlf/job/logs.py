@@ -11,7 +11,7 @@ from dlf.job.pods import Pods
 from dlf.job.roles import ranks, replicas
 from dlf.kube.client import KubeClient
 from dlf.kube.follow import Snapshot, follow
-from dlf.logs.mux import Multiplexer
+from dlf.logs.multiplexer import Multiplexer
 from dlf.manifest.kinds import POD
 from dlf.manifest.observed import Pod
 

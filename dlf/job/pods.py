@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from dlf.job.pod_state import is_late, started
 from dlf.job.roles import Identity, identify
 from dlf.kube.follow import Change, Snapshot
-from dlf.logs.mux import Multiplexer
+from dlf.logs.multiplexer import Multiplexer
 from dlf.manifest.observed import Pod
 
 
@@ -92,5 +92,5 @@ class Pods:
         self.here.pop(name, None)
         self.late.discard(name)
         self.gone[name] = pod
-        self._logs.forget(name)
+        self._logs.pod_deleted(name)
         return pod

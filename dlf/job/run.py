@@ -16,7 +16,7 @@ from dlf.job.roles import ranks
 from dlf.job.stop import EXPIRED, SIGNALLED, stop, stop_rest
 from dlf.job.submit import choose_kind, spec_hash, submit
 from dlf.kube.client import NONCE, KubeClient
-from dlf.logs.mux import Multiplexer
+from dlf.logs.multiplexer import Multiplexer
 from dlf.manifest.kinds import Kind
 from dlf.manifest.manifest import Manifest, to_json
 from dlf.manifest.observed import Job

@@ -13,8 +13,8 @@ from dlf.local.job import LocalJob
 from dlf.local.process import PodProcess
 from dlf.local.reaper import Reaper
 from dlf.local.rules import has_succeeded
+from dlf.logs.instances import Target
 from dlf.logs.log_end import EndBudget, LogEnd
-from dlf.logs.target import Target
 
 KILL_GRACE_SECONDS = 3.0
 """Seconds between SIGTERM and SIGKILL; and for the last output, when dlf has to end."""

@@ -6,15 +6,14 @@ from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing, suppress
 from datetime import UTC, datetime
 
-from dlf.logs.batch import Batch
-from dlf.logs.collapse import WINDOW, Collapser
-from dlf.logs.files import LogFiles
+from dlf.logs.collapse import COLLAPSE_WINDOW_SECONDS, Collapser
 from dlf.logs.format import formatter
-from dlf.logs.lines import LineBuffer
+from dlf.logs.instances import Target
+from dlf.logs.lines import Batch, LineBuffer
 from dlf.logs.log_end import LogEnd
-from dlf.logs.options import LogOptions
-from dlf.logs.printer import Printer
-from dlf.logs.target import Target
+from dlf.logs.log_files import LogFiles
+from dlf.logs.log_options import LogOptions
+from dlf.logs.renderer import LineRenderer
 from dlf.logs.writer import OutputClosed, Writer
 
 _CLOSE_FLUSH_SECONDS = 3.0
@@ -52,28 +51,28 @@ class Console:
         Raises:
             BrokenPipeError: the reader of standard output has gone.
         """
-        printer = Printer(target, self._options, self._files, self._collapser)
+        renderer = LineRenderer(target, self._options, self._files, self._collapser)
         lines = LineBuffer()
         async with aclosing(output):
             async for chunk in output:
                 block = lines.feed(chunk)
                 if lines.size > MAX_LINE_BYTES:
-                    block += lines.take() + b"\n"
-                await self._print(printer, block, last)
-        rest = lines.take()
-        await self._print(printer, rest + b"\n" if rest else b"", last)
+                    block += lines.flush() + b"\n"
+                await self._print(renderer, block, last)
+        rest = lines.flush()
+        await self._print(renderer, rest + b"\n" if rest else b"", last)
 
     async def repeats(self) -> None:
         """With `--log_collapse`: print, again and again, what was repeated and how often."""
         with suppress(BrokenPipeError):
             while self._collapser:
-                await asyncio.sleep(WINDOW)
+                await asyncio.sleep(COLLAPSE_WINDOW_SECONDS)
                 await self._print_repeats(time.monotonic())
 
     async def finish(self) -> None:
         """Wait until all was given to the reader of standard output."""
         await self._print_repeats(float("inf"))
-        await self._writer.drained()
+        await self._writer.wait_drained()
 
     def close(self) -> None:
         """Let go of descriptors and files, after a last chance for a slow reader."""
@@ -82,20 +81,20 @@ class Console:
         if self._files:
             self._files.close()
 
-    async def _print(self, printer: Printer, block: bytes, last: LogEnd) -> None:
+    async def _print(self, renderer: LineRenderer, block: bytes, last: LogEnd) -> None:
         if not block:
             return
         stamp = datetime.now(UTC).isoformat(timespec="microseconds")[:-6].encode() + b"Z "
         lines = block[:-1].split(b"\n")
         last.add(lines)
         stamped = [stamp + line for line in lines]
-        text = printer.render(Batch(stamped, len(stamp)), b"", time.monotonic())
+        text = renderer.render(Batch(stamped, len(stamp)), b"", time.monotonic())
         if text:
             await self._write(text)
 
     async def _print_repeats(self, now: float) -> None:
         for repeated in self._collapser.expired(now) if self._collapser else ():
-            line = formatter(repeated.target, self._options)([repeated.text], [repeated.stamp])
+            line = formatter(repeated.target, self._options)([repeated.text], [repeated.timestamp])
             await self._write(line)
 
     async def _write(self, text: bytes) -> None:

@@ -17,7 +17,7 @@ from dlf.local.job import LocalJob, local_job
 from dlf.local.network import free_ports
 from dlf.local.reaper import MARK_VARIABLE, Reaper
 from dlf.local.result import conclude
-from dlf.logs.options import LogOptions
+from dlf.logs.log_options import LogOptions
 from dlf.manifest.manifest import Manifest
 
 _TMP = "/tmp"  # noqa: S108 - the directory in it has an unguessable name, and must be new

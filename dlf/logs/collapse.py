@@ -1,8 +1,8 @@
 """A line that many pods print at about the same time is printed once, then counted.
 
-The first pod's line is printed at once. The same line from another pod within `WINDOW` seconds is
-only counted; when the window is over, one line per repeated message says how many pods repeated
-it. A pod that repeats itself is printed: that is its own progress, not an echo.
+The first pod's line is printed at once. The same line from another pod within
+`COLLAPSE_WINDOW_SECONDS` is only counted; when the window is over, one line per repeated message
+says how many pods repeated it. What a pod repeats itself is printed: it is that pod's progress.
 """
 
 from collections import OrderedDict
@@ -10,27 +10,27 @@ from collections.abc import Sequence
 
 import msgspec
 
-from dlf.logs.target import Target
+from dlf.logs.instances import Target
 
-WINDOW = 2.0
+COLLAPSE_WINDOW_SECONDS = 2.0
 """Seconds in which lines count as the same event."""
 
-_MOST = 4096  # different lines remembered at a time
-_LONGEST = 4096  # bytes; longer lines are printed, not compared
+_MAX_REMEMBERED_LINES = 4096  # different lines remembered at a time
+_MAX_COMPARED_BYTES = 4096  # bytes; longer lines are printed, not compared
 
 
 class _Seen(msgspec.Struct):
     target: Target
-    stamp: bytes
+    timestamp: bytes
     until: float
     others: set[str]
 
 
-class Repeated(msgspec.Struct, frozen=True):
+class RepeatedLine(msgspec.Struct, frozen=True):
     """A line to print for a message that other pods repeated: whose line it was, when, the text."""
 
     target: Target
-    stamp: bytes
+    timestamp: bytes
     text: bytes
 
 
@@ -40,39 +40,41 @@ class Collapser:
     def __init__(self) -> None:
         self._seen: OrderedDict[bytes, _Seen] = OrderedDict()
 
-    def pick(
-        self, target: Target, messages: Sequence[bytes], stamps: Sequence[bytes], now: float
+    def select(
+        self, target: Target, messages: Sequence[bytes], timestamps: Sequence[bytes], now: float
     ) -> list[int]:
         """Indexes of the messages to print, in order; the others are counted.
 
         Args:
             target: whose messages they are.
             messages: without timestamps, which differ.
-            stamps: their timestamps.
+            timestamps: theirs.
             now: seconds of any steady clock.
         """
-        picked = []
+        selected = []
         for index, message in enumerate(messages):
             seen = self._seen.get(message)
             if seen is None:
-                picked.append(index)
-                if message and len(message) <= _LONGEST:
-                    self._seen[message] = _Seen(target, stamps[index], now + WINDOW, set())
+                selected.append(index)
+                if message and len(message) <= _MAX_COMPARED_BYTES:
+                    self._seen[message] = _Seen(
+                        target, timestamps[index], now + COLLAPSE_WINDOW_SECONDS, set()
+                    )
             elif seen.target.pod == target.pod or target.pod in seen.others or seen.until <= now:
-                picked.append(index)
+                selected.append(index)
             else:
                 seen.others.add(target.pod)
-        return picked
+        return selected
 
-    def expired(self, now: float) -> list[Repeated]:
+    def expired(self, now: float) -> list[RepeatedLine]:
         """What others repeated in windows that are over. Forgets it, and the oldest of too many."""
         told = []
         while self._seen:
             message, seen = next(iter(self._seen.items()))
-            if seen.until > now and len(self._seen) <= _MOST:
+            if seen.until > now and len(self._seen) <= _MAX_REMEMBERED_LINES:
                 break
             del self._seen[message]
             if seen.others:
                 text = b"[and %d other pods] %b" % (len(seen.others), message)
-                told.append(Repeated(seen.target, seen.stamp, text))
+                told.append(RepeatedLine(seen.target, seen.timestamp, text))
         return told

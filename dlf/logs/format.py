@@ -5,8 +5,8 @@ from collections.abc import Callable, Mapping, Sequence
 
 import msgspec
 
-from dlf.logs.options import LogOptions
-from dlf.logs.target import Target
+from dlf.logs.instances import Target
+from dlf.logs.log_options import LogOptions
 
 Formatter = Callable[[Sequence[bytes], Sequence[bytes]], bytes]
 """Messages of one container, and their timestamps, -> what to print: whole lines.
@@ -19,10 +19,10 @@ _COLOURS = (36, 32, 33, 35, 34, 96, 92, 93, 95, 94)
 
 def formatter(target: Target, options: LogOptions) -> Formatter:
     """The formatter for one container's lines."""
-    return _json(target) if needs_stamps(options) else _text(target, colour=options.colour)
+    return _json(target) if needs_timestamps(options) else _text(target, colour=options.colour)
 
 
-def needs_stamps(options: LogOptions) -> bool:
+def needs_timestamps(options: LogOptions) -> bool:
     """Whether the format shows the time of each line."""
     return options.log_format == "json"
 
@@ -62,12 +62,12 @@ def _json(target: Target) -> Formatter:
     after_time = b"," + msgspec.json.encode(labels)[1:-1] + b',"message":'
     encode = msgspec.json.encode
 
-    def json(messages: Sequence[bytes], stamps: Sequence[bytes]) -> bytes:
+    def json(messages: Sequence[bytes], timestamps: Sequence[bytes]) -> bytes:
         return b"".join(
             [
                 b'{"time":"%b"%b%b}\n'
-                % (stamp, after_time, encode(message.decode("utf-8", "replace")))
-                for stamp, message in zip(stamps, messages, strict=True)
+                % (timestamp, after_time, encode(message.decode("utf-8", "replace")))
+                for timestamp, message in zip(timestamps, messages, strict=True)
             ]
         )
 

@@ -1,4 +1,4 @@
-"""Which logs a pod has: a pure function of its status.
+"""Which logs a pod has, as a pure function of its status, and how each is labelled.
 
 A container keeps its name over restarts; each start is an instance with an ID and a log of its
 own. kubelet serves two of them: the current one, and with `previous` the one before it.
@@ -7,6 +7,37 @@ own. kubelet serves two of them: the current one, and with `previous` the one be
 import msgspec
 
 from dlf.manifest.observed import ContainerStatus, Pod
+
+
+class Target(msgspec.Struct, frozen=True):
+    """One container instance and what its lines are labelled with.
+
+    Attributes:
+        pod: name of the pod.
+        container: name of the container.
+        instance: containerID; with pod and container it is the identity of the log, since a
+            restarted container keeps its name.
+        role: role of the pod in the job, such as `worker`, or "".
+        rank: global rank, or None where the role has none.
+        restart: how many instances of this container came before.
+        namespace: of the pod.
+        uid: of the pod.
+    """
+
+    pod: str
+    container: str
+    instance: str
+    role: str = ""
+    rank: int | None = None
+    restart: int = 0
+    namespace: str = ""
+    uid: str = ""
+
+    @property
+    def name(self) -> str:
+        """`POD/CONTAINER`, with the restart count when there was one; for messages."""
+        again = f" (restart {self.restart})" if self.restart else ""
+        return f"{self.pod}/{self.container}{again}"
 
 
 class Instance(msgspec.Struct, frozen=True):

@@ -1,37 +1,79 @@
-r"""Bytes in any chunking -> blocks of whole lines. Only `\n` ends a line."""
+r"""Bytes in any chunking -> whole lines, and batches of them. Only `\n` ends a line."""
+
+import msgspec
+
+from dlf.logs.timestamps import split
 
 
 class LineBuffer:
-    r"""Cuts a byte stream after the last newline of each chunk and keeps the rest.
+    r"""Cuts a byte stream after the last newline of each chunk and keeps what follows it.
 
-    Bytes pass undecoded; `\r`, form feeds and bad UTF-8 are content. The unterminated rest is
-    kept in the pieces it came in, so a long line costs no repeated copying.
+    Bytes pass undecoded; `\r`, form feeds and bad UTF-8 are content. The partial line is kept in
+    the pieces it came in, so that a long line costs no repeated copying.
 
     Attributes:
-        size: bytes of the rest.
+        size: bytes of the partial line.
     """
 
     def __init__(self) -> None:
-        self._rest: list[bytes] = []
+        self._partial: list[bytes] = []
         self.size = 0
 
     def feed(self, chunk: bytes) -> bytes:
         """Take a chunk; return all lines it completed, newlines included, or b""."""
         cut = chunk.rfind(b"\n") + 1
         if not cut:
-            self._rest.append(chunk)
+            self._partial.append(chunk)
             self.size += len(chunk)
             return b""
-        if cut == len(chunk) and not self._rest:
+        if cut == len(chunk) and not self._partial:
             return chunk
-        block = b"".join((*self._rest, chunk[:cut])) if self._rest else chunk[:cut]
-        self._rest = [chunk[cut:]] if cut < len(chunk) else []
+        block = b"".join((*self._partial, chunk[:cut])) if self._partial else chunk[:cut]
+        self._partial = [chunk[cut:]] if cut < len(chunk) else []
         self.size = len(chunk) - cut
         return block
 
-    def take(self) -> bytes:
-        """Return the unterminated rest, or b"", and forget it."""
-        rest = b"".join(self._rest)
-        self._rest = []
+    def flush(self) -> bytes:
+        """Return the partial line, or b"", and drop it."""
+        partial = b"".join(self._partial)
+        self._partial = []
         self.size = 0
-        return rest
+        return partial
+
+
+class Gap(msgspec.Struct, frozen=True):
+    """Lines may be missing between two timestamps (RFC 3339, as the node wrote them)."""
+
+    after: str
+    before: str
+
+
+class Batch(msgspec.Struct):
+    """New lines of one container, in order.
+
+    Attributes:
+        lines: with their timestamps, without newlines.
+        timestamp_width: bytes of the timestamp and its blank, to cut off each line; 0 when the
+            lines differ and each has to be split on its own.
+        gap: what is missing before the first of them.
+        continuation: more of the line that was printed last; it comes before `lines`.
+    """
+
+    lines: list[bytes]
+    timestamp_width: int = 0
+    gap: Gap | None = None
+    continuation: bytes = b""
+
+    def messages(self) -> list[bytes]:
+        """The lines without their timestamps."""
+        if self.timestamp_width:
+            cut = self.timestamp_width
+            return [line[cut:] for line in self.lines]
+        return [split(line)[1] for line in self.lines]
+
+    def timestamps(self) -> list[bytes]:
+        """The timestamps alone; b"" where a line has none."""
+        if self.timestamp_width:
+            end = self.timestamp_width - 1
+            return [line[:end] for line in self.lines]
+        return [split(line)[0] for line in self.lines]

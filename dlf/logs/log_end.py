@@ -1,22 +1,22 @@
 """The last lines of a log, kept for the report of a failure, in a bounded number of bytes.
 
 What ended a process stands above what its launcher and its peers say of that, often a hundred lines
-and more. So as much is kept as memory allows: all logs of a job share `TOTAL` bytes.
+and more. So as much is kept as memory allows: all logs of a job share `TOTAL_BYTES` bytes.
 Lines are kept in blocks, since a log may bring millions of them and few are ever looked at.
 """
 
 from collections import deque
 from collections.abc import Sequence
 
-from dlf.logs.stamp import split
+from dlf.logs.timestamps import split
 
-TOTAL = 32 << 20
-"""Bytes for all logs together; with more than 2,048 of them, each has `LEAST` all the same."""
-MOST = 256 << 10
-LEAST = 16 << 10
-_BLOCK = 32  # lines
-_LONG = 2048  # bytes of a line
-_BEGINNING = 512  # of them, those from the beginning of a longer line
+TOTAL_BYTES = 32 << 20
+"""Bytes for all logs together; more than 2,048 logs have `MIN_BYTES_PER_LOG` each all the same."""
+MAX_BYTES_PER_LOG = 256 << 10
+MIN_BYTES_PER_LOG = 16 << 10
+_BLOCK_LINES = 32  # lines
+_MAX_LINE_BYTES = 2048  # bytes of a line
+_LINE_HEAD_BYTES = 512  # of them, those from the beginning of a longer line
 
 
 class EndBudget:
@@ -27,13 +27,13 @@ class EndBudget:
     """
 
     def __init__(self) -> None:
-        self.limit = MOST
+        self.limit = MAX_BYTES_PER_LOG
         self._logs = 0
 
     def add_log(self) -> None:
         """One log more has its share."""
         self._logs += 1
-        self.limit = max(LEAST, min(MOST, TOTAL // self._logs))
+        self.limit = max(MIN_BYTES_PER_LOG, min(MAX_BYTES_PER_LOG, TOTAL_BYTES // self._logs))
 
 
 class LogEnd:
@@ -51,7 +51,7 @@ class LogEnd:
 
     def add_line(self, line: bytes) -> None:
         """Add one line; it may end in a newline. The same as `add`, and cheaper."""
-        if len(line) > _LONG:
+        if len(line) > _MAX_LINE_BYTES:
             line = _cut(line)
         self._blocks.append(line)
         self._size += len(line)
@@ -63,13 +63,15 @@ class LogEnd:
         blocks: list[bytes] = []
         size, end = 0, len(lines)
         while end > 0 and size < self._budget.limit:
-            piece = lines[max(0, end - _BLOCK) : end]
+            piece = lines[max(0, end - _BLOCK_LINES) : end]
             block = b"\n".join(piece)
-            if len(block) > _LONG and max(map(len, piece)) > _LONG:
-                block = b"\n".join([line if len(line) <= _LONG else _cut(line) for line in piece])
+            if len(block) > _MAX_LINE_BYTES and max(map(len, piece)) > _MAX_LINE_BYTES:
+                block = b"\n".join(
+                    [line if len(line) <= _MAX_LINE_BYTES else _cut(line) for line in piece]
+                )
             blocks.append(block)
             size += len(block)
-            end -= _BLOCK
+            end -= _BLOCK_LINES
         self._blocks.extend(reversed(blocks))
         self._size += size
         self._trim()
@@ -85,9 +87,11 @@ class LogEnd:
 
 def _cut(line: bytes) -> bytes:
     r"""The timestamp, and of the message what is worth keeping."""
-    stamp, message = split(line.removesuffix(b"\n"))
+    timestamp, message = split(line.removesuffix(b"\n"))
     if b"\r" in message:
         message = next((part for part in reversed(message.split(b"\r")) if part.strip()), b"")
-    if len(message) > _LONG:
-        message = message[:_BEGINNING] + b" ... " + message[_BEGINNING - _LONG :]
-    return stamp + b" " + message if stamp else message
+    if len(message) > _MAX_LINE_BYTES:
+        message = (
+            message[:_LINE_HEAD_BYTES] + b" ... " + message[_LINE_HEAD_BYTES - _MAX_LINE_BYTES :]
+        )
+    return timestamp + b" " + message if timestamp else message

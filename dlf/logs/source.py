@@ -4,7 +4,10 @@ from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 from typing import Protocol, TypeVar
 
-from dlf.manifest.kinds import Kind
+from dlf.errors import DlfError, Rejected
+from dlf.logs.instances import Target, instances
+from dlf.manifest.kinds import POD, Kind
+from dlf.manifest.observed import Pod
 
 T = TypeVar("T")
 
@@ -52,3 +55,25 @@ class Broken(Exception):
     def __init__(self, error: Exception) -> None:
         super().__init__(f"{type(error).__name__}: {error}")
         self.wait = float(getattr(error, "retry_after", 0.0))
+
+
+async def is_served(source: LogSource, target: Target, *, previous: bool) -> bool:
+    """Whether this instance's log is what its pod's and container's names stand for now.
+
+    Args:
+        source: of the log.
+        target: the instance.
+        previous: the log is asked for as that of the instance before the current one.
+
+    Returns:
+        True also when that can never be found out, since pods may not be read; False when it could
+        not be found out this time.
+    """
+    try:
+        pod = await source.get(POD, target.namespace, target.pod, Pod)
+    except DlfError as error:
+        return isinstance(error, Rejected) and error.status == 403
+    return any(
+        each.id == target.instance and each.previous == previous
+        for each in (instances(pod) if pod else ())
+    )

@@ -7,20 +7,19 @@ from collections.abc import Callable
 from contextlib import AsyncExitStack, suppress
 
 from dlf.errors import Rejected
-from dlf.logs.course import ENDED_PATIENCE, Course, End
-from dlf.logs.cursor import Cursor
-from dlf.logs.desk import Desk
-from dlf.logs.feed import Feed
-from dlf.logs.identity import is_served
-from dlf.logs.looks import Silence
-from dlf.logs.printer import Printer
-from dlf.logs.source import Broken, LogStream
-from dlf.logs.target import Target
-from dlf.logs.writer import HIGH_WATER
+from dlf.logs.context import LogContext
+from dlf.logs.instances import Target
+from dlf.logs.pipeline import LinePipeline
+from dlf.logs.position import LogPosition
+from dlf.logs.renderer import LineRenderer
+from dlf.logs.source import Broken, LogStream, is_served
+from dlf.logs.stalls import IdleStream
+from dlf.logs.tail_state import TERMINATED_IDLE_TIMEOUT_SECONDS, StreamEnd, TailState
+from dlf.logs.writer import HIGH_WATER_BYTES
 
-TURN = 10.0
+SLOT_SECONDS = 10.0
 """Seconds that a stream may keep its slot while others wait for one."""
-HOLD = 5.0
+GAP_CHECK_SECONDS = 5.0
 """Seconds for the pod's status and the watch when a reopened stream does not go on where the last
 one broke: the container may have restarted, and the stream be the next instance's."""
 
@@ -30,76 +29,78 @@ class Tail:
 
     Args:
         target: which log.
-        course: what is known of its container; kept up to date by the owner, who then calls `wake`.
-        desk: shared with other tails.
-        printer: of this container.
-        is_anothers: asked of this tail when it knows the first line of a log: whether that is
-            another instance's.
+        state: what is known of its container; kept up to date by the owner, who then calls `wake`.
+        context: shared with other tails.
+        renderer: of this container.
+        belongs_to_other_instance: called when this tail has read the first line of a log; returns
+            whether that is another instance's log.
 
     Attributes:
-        feed: from bytes to printed lines.
+        pipeline: from bytes to printed lines.
         is_recognised: the log was found to be no other instance's.
     """
 
     def __init__(
         self,
         target: Target,
-        course: Course,
-        desk: Desk,
-        printer: Printer,
-        is_anothers: Callable[["Tail"], bool],
+        state: TailState,
+        context: LogContext,
+        renderer: LineRenderer,
+        belongs_to_other_instance: Callable[["Tail"], bool],
     ) -> None:
         self.target = target
-        self.course = course
-        self.feed = Feed(target, desk, printer)
-        self._desk = desk
-        self._is_anothers = is_anothers
+        self.state = state
+        self.pipeline = LinePipeline(target, context, renderer)
+        self._context = context
+        self._belongs_to_other_instance = belongs_to_other_instance
         self.is_recognised = False
-        self._sure: Cursor | None = None  # the position before the last gap
+        self._sure: LogPosition | None = None  # the position before the last gap
         self._changed = asyncio.Event()
         self._timer: asyncio.Timeout | None = None
-        self._why_stopped = End.STALLED
+        self._why_stopped = StreamEnd.STALLED
         self._why = ""  # words of the last failure
         self._wait = 0.0  # seconds it asked for
         self._reading = False  # waiting for bytes; nothing is lost when the stream is closed now
         self._opened_at = 0.0
-        self._heard_at = 0.0
+        self._last_read_at = 0.0
 
     def wake(self) -> None:
         """What is known of the container has changed."""
         self._changed.set()
 
-    def is_quiet(self, now: float, seconds: float) -> bool:
+    def is_idle(self, now: float, seconds: float) -> bool:
         """Whether this is the open stream of a running container, silent for that long."""
-        return self._reading and not self.course.over and now - self._heard_at > seconds
+        return self._reading and not self.state.terminated and now - self._last_read_at > seconds
 
-    def overdue(self, now: float) -> Silence | None:
+    def idle_stream(self, now: float) -> IdleStream | None:
         """The silence of this open stream of a running container, if it lasts for too long."""
-        patience = self.course.patience(progress=self.feed.progress)
-        silent = self._reading and not self.course.over and now - self._heard_at > patience
-        return Silence(patience, self._heard_at) if silent else None
+        idle_timeout = self.state.idle_timeout(progress=self.pipeline.progress)
+        silent = (
+            self._reading and not self.state.terminated and now - self._last_read_at > idle_timeout
+        )
+        return IdleStream(idle_timeout, self._last_read_at) if silent else None
 
     def check(self, now: float) -> None:
         """Stop a stream that does not end, or had its turn. To be called every second or so."""
         if not self._reading:
             return
-        if self.course.over and now - self._heard_at > ENDED_PATIENCE:
-            self.stop(End.STALLED)
-        elif self._desk.queued and now - self._opened_at > TURN:
-            self.stop(End.TURN)
+        if self.state.terminated and now - self._last_read_at > TERMINATED_IDLE_TIMEOUT_SECONDS:
+            self.stop(StreamEnd.STALLED)
+        elif self._context.waiting_tails and now - self._opened_at > SLOT_SECONDS:
+            self.stop(StreamEnd.PREEMPTED)
 
-    def stop(self, why: End) -> None:
+    def stop(self, why: StreamEnd) -> None:
         """End the open stream if it waits for bytes."""
         if self._timer is not None and self._reading:
             self._why_stopped = why
             self._timer.reschedule(asyncio.get_running_loop().time())
 
-    def go_back(self) -> None:
+    def rewind(self) -> None:
         """What was read was not this log, from its start or since a gap: read it from there."""
-        self.feed.cursor = self._sure or Cursor()
-        self.course.forget(opened=self._sure is not None)
+        self.pipeline.position = self._sure or LogPosition()
+        self.state.reset(opened=self._sure is not None)
         self.is_recognised, self._sure = False, None
-        self.stop(End.WRONG)
+        self.stop(StreamEnd.WRONG_INSTANCE)
 
     async def run(self) -> None:
         """Read until the log is at its end, or out of reach.
@@ -107,46 +108,46 @@ class Tail:
         Raises:
             OutputClosed: nobody reads what is printed.
         """
-        while not self.course.finished:
-            self._desk.queued += 1
+        while not self.state.finished:
+            self._context.waiting_tails += 1
             try:
-                await self._desk.slots.acquire()
+                await self._context.slots.acquire()
             finally:
-                self._desk.queued -= 1
+                self._context.waiting_tails -= 1
             try:
-                if not self.course.start():
+                if not self.state.start():
                     break
                 end = await self._read_stream()
             finally:
-                self._desk.slots.release()
-            if end is End.WRONG:
-                self.feed.drop()
-            pause = self.course.stop(end, progress=self.feed.progress, why=self._why)
+                self._context.slots.release()
+            if end is StreamEnd.WRONG_INSTANCE:
+                self.pipeline.drop()
+            pause = self.state.stop(end, progress=self.pipeline.progress, why=self._why)
             pause = max(self._wait, pause * random.uniform(0.5, 1.0))  # noqa: S311 jitter
-            if pause and not self.course.finished:
+            if pause and not self.state.finished:
                 await self._wait_for_change(pause)
-        await self._desk.writer.write(self.feed.finish(asyncio.get_running_loop().time()))
+        await self._context.writer.write(self.pipeline.finish(asyncio.get_running_loop().time()))
 
-    async def _read_stream(self) -> End:
-        self.feed.progress = False
+    async def _read_stream(self) -> StreamEnd:
+        self.pipeline.progress = False
         self._wait, self._why = 0.0, ""
-        self._why_stopped = End.STALLED
-        self._opened_at = self._heard_at = asyncio.get_running_loop().time()
+        self._why_stopped = StreamEnd.STALLED
+        self._opened_at = self._last_read_at = asyncio.get_running_loop().time()
         self._reading = True
         stack = AsyncExitStack()
         try:
             async with asyncio.timeout(None) as self._timer:
-                cursor = self.feed.cursor
+                position = self.pipeline.position
                 stream = await self._open(stack)
-                return await self._read(stream, cursor)
+                return await self._read(stream, position)
         except TimeoutError:
             return self._why_stopped
         except Rejected as error:
             self._why = error.message
-            return End.REFUSED
+            return StreamEnd.REFUSED
         except Broken as error:
             self._why, self._wait = str(error), error.wait
-            return End.BROKEN
+            return StreamEnd.BROKEN
         finally:
             self._reading = False
             self._timer = None
@@ -156,40 +157,40 @@ class Tail:
     async def _open(self, stack: AsyncExitStack) -> LogStream:
         try:
             stream = await stack.enter_async_context(
-                self._desk.source.open_log(
+                self._context.source.open_log(
                     self.target.namespace,
                     self.target.pod,
                     self.target.container,
-                    since_time=self.feed.cursor.since,
-                    follow=self._desk.options.follow,
-                    previous=self.course.previous,
+                    since_time=self.pipeline.position.since,
+                    follow=self._context.options.follow,
+                    previous=self.state.previous,
                 )
             )
         except Rejected:
             raise
         except Exception as error:
             raise Broken(error) from error
-        self.course.opened = True
-        self.feed.begin()
+        self.state.opened = True
+        self.pipeline.begin()
         return stream
 
-    async def _read(self, stream: LogStream, cursor: Cursor) -> End:
+    async def _read(self, stream: LogStream, position: LogPosition) -> StreamEnd:
         """Print what a stream, opened for this position, brings until it ends."""
         loop = asyncio.get_running_loop()
-        feed, before, was_previous = self.feed, copy.copy(cursor), self.course.previous
-        writer = self._desk.writer
+        pipeline, before, was_previous = self.pipeline, copy.copy(position), self.state.previous
+        writer = self._context.writer
         bugs: list[Exception] = []
 
         def take(chunk: bytes) -> bool:
             """Print at once what needs no thought and no waiting."""
-            if feed.cursor is not cursor or writer.waiting > HIGH_WATER:
+            if pipeline.position is not position or writer.waiting > HIGH_WATER_BYTES:
                 return False
             try:
-                self._heard_at = now = loop.time()
-                text = feed.take_one(chunk, now)
+                self._last_read_at = now = loop.time()
+                text = pipeline.accept_line(chunk, now)
                 if text is None:
-                    batch = feed.take(chunk)
-                    text = feed.render(batch, now) if batch else b""
+                    batch = pipeline.accept(chunk)
+                    text = pipeline.render(batch, now) if batch else b""
                 writer.put(text)
             except Exception as error:  # not the source's: it must not pass for a broken stream
                 bugs.append(error)
@@ -197,7 +198,7 @@ class Tail:
             return True
 
         while True:
-            is_simple = self.is_recognised and not cursor.replaying
+            is_simple = self.is_recognised and not position.replaying
             try:
                 chunk = await stream.read(take if is_simple else None)
             except Exception as error:
@@ -207,49 +208,49 @@ class Tail:
             if not chunk:
                 break
             self._reading = False
-            if feed.cursor is not cursor:
-                return End.WRONG
-            batch = feed.take(chunk)
-            self._heard_at = loop.time()
+            if pipeline.position is not position:
+                return StreamEnd.WRONG_INSTANCE
+            batch = pipeline.accept(chunk)
+            self._last_read_at = loop.time()
             if batch is not None:
                 if batch.gap:
                     if not await self._is_ours(before, was_previous):
-                        return End.WRONG
+                        return StreamEnd.WRONG_INSTANCE
                     self.is_recognised, self._sure = False, before
                 if not self.is_recognised and self._is_wrong():
-                    return End.WRONG
-                await writer.write(feed.render(batch, self._heard_at))
+                    return StreamEnd.WRONG_INSTANCE
+                await writer.write(pipeline.render(batch, self._last_read_at))
             self._reading = True
-        if cursor.replaying:
+        if position.replaying:
             self._why = "the log ends before what was read of it"
-            return End.REFUSED
-        return End.CLEAN
+            return StreamEnd.REFUSED
+        return StreamEnd.CLEAN
 
-    async def _is_ours(self, before: Cursor, was_previous: bool) -> bool:
+    async def _is_ours(self, before: LogPosition, was_previous: bool) -> bool:
         """Whether a stream with a gap in it is still our instance's.
 
         The pod's status may lag behind its log, and our watch behind that: the watch gets its time,
         then the pod is looked at. Until then the lines after the gap do not count as printed.
         """
-        ahead, self.feed.cursor = self.feed.cursor, before
+        ahead, self.pipeline.position = self.pipeline.position, before
 
         def is_open() -> bool:
-            known = self.course.deleted or self.course.previous != was_previous
-            return not known and self.feed.cursor is before
+            known = self.state.deleted or self.state.previous != was_previous
+            return not known and self.pipeline.position is before
 
         if is_open():
             self._changed.clear()
-            await self._wait_for_change(HOLD)
-        source = self._desk.source
+            await self._wait_for_change(GAP_CHECK_SECONDS)
+        source = self._context.source
         if is_open() and await is_served(source, self.target, previous=was_previous) and is_open():
-            self.feed.cursor = ahead
+            self.pipeline.position = ahead
             return True
         return False
 
     def _is_wrong(self) -> bool:
         """Whether this log, of which the first lines may have come, is another instance's."""
-        is_known = bool(self.feed.cursor.first)
-        is_wrong = is_known and self._is_anothers(self)
+        is_known = bool(self.pipeline.position.first)
+        is_wrong = is_known and self._belongs_to_other_instance(self)
         self.is_recognised = is_known and not is_wrong
         return is_wrong
 

@@ -20,8 +20,8 @@ PIPE_BUF = select.PIPE_BUF
 REST = 0.004
 """Seconds for which the event loop rests after a small write that came right after another: the
 lines of many logs then come some at a time, which costs less for each."""
-_SMALL = 16 << 10
-HIGH_WATER = 1 << 20
+_SMALL_WRITE_BYTES = 16 << 10
+HIGH_WATER_BYTES = 1 << 20
 """Bytes waiting for the reader from which `write` waits."""
 
 
@@ -84,7 +84,7 @@ class Writer:
             OutputClosed: there is nobody to write to any more.
         """
         self.put(lines)
-        while self.waiting > HIGH_WATER:
+        while self.waiting > HIGH_WATER_BYTES:
             self._room = self._room or asyncio.get_running_loop().create_future()
             await asyncio.shield(self._room)
             if self.closed:
@@ -112,7 +112,7 @@ class Writer:
             self._scheduled = True
             asyncio.get_running_loop().call_soon(self._pump)
 
-    async def drained(self) -> None:
+    async def wait_drained(self) -> None:
         """Wait until everything was given to the reader, or there is none."""
         if self.waiting and not self.closed:
             self._empty = self._empty or asyncio.get_running_loop().create_future()
@@ -140,7 +140,7 @@ class Writer:
 
     def _pump(self) -> None:
         """Write until the reader has enough, then wait for it."""
-        is_small, self._taken = self._taken < _SMALL, 0
+        is_small, self._taken = self._taken < _SMALL_WRITE_BYTES, 0
         done = self._write_some()
         self._scheduled = not done
         self._watch(not done)
@@ -153,7 +153,7 @@ class Writer:
             self._wrote_at = now
 
     def _wake(self) -> None:
-        if self._room and self.waiting <= HIGH_WATER // 2:
+        if self._room and self.waiting <= HIGH_WATER_BYTES // 2:
             self._room.set_result(None)
             self._room = None
         if self._empty and not self.waiting:
@@ -189,7 +189,7 @@ class Writer:
     def _next_chunk(self) -> bool:
         """Go on to what was taken next, small pieces as one; whether there is anything."""
         self._at = 0
-        if self._queue and len(self._queue[0]) >= _SMALL:
+        if self._queue and len(self._queue[0]) >= _SMALL_WRITE_BYTES:
             self._chunk = self._queue.pop(0)
         else:
             self._chunk = b"".join(self._queue)

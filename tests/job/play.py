@@ -20,7 +20,7 @@ from dlf.frameworks import BY_NAME
 from dlf.job import report
 from dlf.job.outcome import Outcome
 from dlf.job.submit import spec_hash
-from dlf.logs import mux
+from dlf.logs import multiplexer
 
 ENV = {
     "KFJ_NAMESPACE": NAMESPACE,
@@ -117,7 +117,7 @@ async def staged(
     before: Callable[[Stage], object] | None = None,
     plural: str = "",
     stdout: int = -1,
-    sweep: float = mux.SWEEP,
+    sweep: float = multiplexer.SWEEP_INTERVAL_SECONDS,
 ) -> AsyncIterator[Stage]:
     """A fresh cluster, against which `dlf FRAMEWORK --image img FLAGS` runs.
 
@@ -132,7 +132,10 @@ async def staged(
     """
     found = BY_NAME[framework]
     kind = next(k for k in found.kinds if plural in {"", k.plural})
-    with tempfile.TemporaryDirectory() as scratch, patch.object(mux, "SWEEP", sweep):
+    with (
+        tempfile.TemporaryDirectory() as scratch,
+        patch.object(multiplexer, "SWEEP_INTERVAL_SECONDS", sweep),
+    ):
         async with FakeApi() as api:
             config = Path(scratch, "config")
             config.write_text(_kubeconfig(api.url))

@@ -9,7 +9,7 @@ from job.histories import JOB, SECOND, fail, succeed, three_pods
 from job.play import play
 from job.stage import Stage
 
-from dlf.commands import cluster
+from dlf.commands import printing
 from dlf.errors import ExitCode
 
 
@@ -66,7 +66,7 @@ def test_stop_is_not_held_up_by_a_reader_that_does_not_read() -> None:
         stage.signal()
 
     try:
-        with patch.object(cluster, "_FLUSH", 0.1):
+        with patch.object(printing, "_FLUSH_SECONDS", 0.1):
             played = play(history, stdout=writer)
     finally:
         os.close(reader)

@@ -13,7 +13,7 @@ from dlf.frameworks import BY_NAME
 from dlf.job.outcome import Outcome
 from dlf.local import attempt
 from dlf.local.run import run
-from dlf.logs.options import LogOptions
+from dlf.logs.log_options import LogOptions
 from dlf.manifest.kubeflow import PyTorchJobSpec
 from dlf.manifest.manifest import Manifest
 

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from dlf.local.console import MAX_LINE_BYTES, Console
+from dlf.logs.instances import Target
 from dlf.logs.log_end import EndBudget, LogEnd
-from dlf.logs.options import LogOptions
-from dlf.logs.target import Target
+from dlf.logs.log_options import LogOptions
 
 TARGET = Target(pod="p", container="c", instance="0")
 

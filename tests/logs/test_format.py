@@ -6,21 +6,23 @@ import msgspec
 import pytest
 
 from dlf.errors import UsageError
-from dlf.logs.batch import Batch
-from dlf.logs.collapse import WINDOW, Collapser
-from dlf.logs.files import LogFiles
+from dlf.logs.collapse import COLLAPSE_WINDOW_SECONDS, Collapser
 from dlf.logs.format import formatter, wants_colour
-from dlf.logs.options import LogOptions
-from dlf.logs.printer import Printer
-from dlf.logs.ranks import ErrorFilter, is_chosen
-from dlf.logs.target import Target
+from dlf.logs.instances import Target
+from dlf.logs.lines import Batch
+from dlf.logs.log_files import LogFiles
+from dlf.logs.log_options import LogOptions
+from dlf.logs.rank_filter import ErrorFilter, is_selected
+from dlf.logs.renderer import LineRenderer
 
 TARGET = Target("job-worker-3", "pytorch", "cri://1", role="worker", rank=3)
-STAMP = b"2026-01-02T03:04:05.000000001Z"
+TIMESTAMP = b"2026-01-02T03:04:05.000000001Z"
 
 
 def batch(*messages: bytes) -> Batch:
-    return Batch([STAMP + b" " + message for message in messages], width=len(STAMP) + 1)
+    return Batch(
+        [TIMESTAMP + b" " + message for message in messages], timestamp_width=len(TIMESTAMP) + 1
+    )
 
 
 def test_text_is_pod_and_message() -> None:
@@ -40,10 +42,12 @@ def test_text_is_coloured_by_pod() -> None:
 
 def test_json_is_one_object_a_line() -> None:
     """All that is known of a line; bad bytes are replaced, since JSON is text."""
-    text = formatter(TARGET, LogOptions(log_format="json"))([b'say "x"', b"\xff"], [STAMP, STAMP])
+    text = formatter(TARGET, LogOptions(log_format="json"))(
+        [b'say "x"', b"\xff"], [TIMESTAMP, TIMESTAMP]
+    )
     first, second = [msgspec.json.decode(line) for line in text.splitlines()]
     assert {
-        "time": STAMP.decode(),
+        "time": TIMESTAMP.decode(),
         "pod": "job-worker-3",
         "role": "worker",
         "rank": 3,
@@ -56,7 +60,7 @@ def test_json_is_one_object_a_line() -> None:
 def test_json_names_the_restart_of_a_restarted_container() -> None:
     """Lines of a second instance can be told from the first's."""
     target = msgspec.structs.replace(TARGET, restart=2)
-    text = formatter(target, LogOptions(log_format="json"))([b"x"], [STAMP])
+    text = formatter(target, LogOptions(log_format="json"))([b"x"], [TIMESTAMP])
     assert 2 == msgspec.json.decode(text)["restart"]
 
 
@@ -94,24 +98,24 @@ def test_ranks_are_chosen_from_both_ends(
     rank: int | None, chosen: tuple[int, ...], ranks: int, expected: bool
 ) -> None:
     """Negative ranks count from the last; what has no rank is printed."""
-    assert expected is is_chosen(rank, chosen, ranks)
+    assert expected is is_selected(rank, chosen, ranks)
 
 
 def test_errors_of_other_ranks_come_through() -> None:
     """A rank that is not chosen is silent, but not about what went wrong."""
-    printer = Printer(TARGET, LogOptions(log_ranks=(0,), ranks=8), None, None)
+    renderer = LineRenderer(TARGET, LogOptions(log_ranks=(0,), ranks=8), None, None)
     lines = [b"loss 0.1", b"RuntimeError: CUDA error", b"loss 0.2", b"NCCL WARN ok", b"terror"]
-    text = printer.render(batch(*lines), b"", 0.0)
+    text = renderer.render(batch(*lines), b"", 0.0)
     assert b"job-worker-3 RuntimeError: CUDA error\n" == text
-    assert b"" == printer.render(batch(b"loss 0.3"), b"", 0.0)
+    assert b"" == renderer.render(batch(b"loss 0.3"), b"", 0.0)
 
 
 def test_errors_bring_their_whole_traceback_over_several_batches() -> None:
     """From its first line to the line that names the exception, and nothing after it."""
     errors = ErrorFilter()
-    assert [1, 2] == errors.pick([b"x", b"Traceback (most recent call last):", b'  File "a.py"'])
-    assert [0, 1] == errors.pick([b"    step()", b"KeyboardInterrupt", b"x"])
-    assert [] == errors.pick([b"  x"])
+    assert [1, 2] == errors.select([b"x", b"Traceback (most recent call last):", b'  File "a.py"'])
+    assert [0, 1] == errors.select([b"    step()", b"KeyboardInterrupt", b"x"])
+    assert [] == errors.select([b"  x"])
 
 
 def test_collapse_prints_once_and_counts_the_others() -> None:
@@ -119,37 +123,48 @@ def test_collapse_prints_once_and_counts_the_others() -> None:
     collapser = Collapser()
     for number in range(5):
         target = Target(f"p-{number}", "c", str(number))
-        picked = collapser.pick(target, [b"same", b"own %d" % number], [STAMP, STAMP], 0.0)
-        assert ([0, 1] if number == 0 else [1]) == picked
-    assert [] == collapser.expired(WINDOW / 2)
-    [told] = collapser.expired(WINDOW)
-    assert ("p-0", STAMP, b"[and 4 other pods] same") == (told.target.pod, told.stamp, told.text)
-    assert [] == collapser.expired(WINDOW * 2)
+        selected = collapser.select(
+            target, [b"same", b"own %d" % number], [TIMESTAMP, TIMESTAMP], 0.0
+        )
+        assert ([0, 1] if number == 0 else [1]) == selected
+    assert [] == collapser.expired(COLLAPSE_WINDOW_SECONDS / 2)
+    [told] = collapser.expired(COLLAPSE_WINDOW_SECONDS)
+    assert ("p-0", TIMESTAMP, b"[and 4 other pods] same") == (
+        told.target.pod,
+        told.timestamp,
+        told.text,
+    )
+    assert [] == collapser.expired(COLLAPSE_WINDOW_SECONDS * 2)
 
 
 def test_collapse_leaves_a_pod_its_own_repetitions() -> None:
     """A pod that says the same thing twice has said it twice."""
     collapser = Collapser()
     other = Target("p-9", "c", "9")
-    assert [0, 1] == collapser.pick(TARGET, [b"x", b"x"], [STAMP, STAMP], 0.0)
-    assert [1] == collapser.pick(other, [b"x", b"x"], [STAMP, STAMP], 0.0)
+    assert [0, 1] == collapser.select(TARGET, [b"x", b"x"], [TIMESTAMP, TIMESTAMP], 0.0)
+    assert [1] == collapser.select(other, [b"x", b"x"], [TIMESTAMP, TIMESTAMP], 0.0)
 
 
 def test_collapse_keeps_a_bounded_number_of_lines() -> None:
     """Ten thousand different lines a second do not fill the memory; none is lost."""
     collapser = Collapser()
     for number in range(10_000):
-        assert [0] == collapser.pick(TARGET, [b"%d" % number], [STAMP], 0.0)
+        assert [0] == collapser.select(TARGET, [b"%d" % number], [TIMESTAMP], 0.0)
         collapser.expired(0.0)
     assert len(collapser._seen) < 5000
 
 
 def test_printer_goes_on_with_a_line_that_was_printed_in_part() -> None:
     """The rest of a long line is a line of its own, before the next ones."""
-    printer = Printer(TARGET, LogOptions(log_format="json"), None, None)
-    rest = Batch(batch(b"next").lines, width=len(STAMP) + 1, rest=b"of the line")
-    objects = [msgspec.json.decode(line) for line in printer.render(rest, STAMP, 0.0).splitlines()]
-    assert [(STAMP.decode(), "of the line"), (STAMP.decode(), "next")] == [
+    renderer = LineRenderer(TARGET, LogOptions(log_format="json"), None, None)
+    continuation = Batch(
+        batch(b"next").lines, timestamp_width=len(TIMESTAMP) + 1, continuation=b"of the line"
+    )
+    objects = [
+        msgspec.json.decode(line)
+        for line in renderer.render(continuation, TIMESTAMP, 0.0).splitlines()
+    ]
+    assert [(TIMESTAMP.decode(), "of the line"), (TIMESTAMP.decode(), "next")] == [
         (each["time"], each["message"]) for each in objects
     ]
 
@@ -161,7 +176,7 @@ def test_files_get_every_rank_and_each_instance_its_own(tmp_path: Path) -> None:
     options = LogOptions(log_ranks=(0,), ranks=8)
     again = msgspec.structs.replace(TARGET, restart=1)
     for target in (TARGET, again):
-        assert b"" == Printer(target, options, files, None).render(batch(b"a", b"b"), b"", 0.0)
+        assert b"" == LineRenderer(target, options, files, None).render(batch(b"a", b"b"), b"", 0.0)
     files.close()
     found = {path.name: path.read_bytes() for path in (tmp_path / "new" / "logs").iterdir()}
     assert {

@@ -5,8 +5,15 @@ from typing import Any
 import msgspec
 import pytest
 
-from dlf.logs.course import LONGEST_PATIENCE, LONGEST_PAUSE, PATIENCE, REFUSALS, Course, End
 from dlf.logs.instances import Instance, instances
+from dlf.logs.tail_state import (
+    IDLE_TIMEOUT_SECONDS,
+    MAX_IDLE_TIMEOUT_SECONDS,
+    MAX_PAUSE_SECONDS,
+    MAX_REFUSALS,
+    StreamEnd,
+    TailState,
+)
 from dlf.manifest.observed import Pod
 
 
@@ -85,8 +92,8 @@ def test_instances_of_init_containers_come_first() -> None:
     ]
 
 
-def course(**facts: bool) -> Course:
-    made = Course(**{"ended": False} | facts)
+def state(**facts: bool) -> TailState:
+    made = TailState(**{"ended": False} | facts)
     made.start()
     made.opened = True
     return made
@@ -95,54 +102,54 @@ def course(**facts: bool) -> Course:
 @pytest.mark.parametrize(
     ("ended", "end", "finished", "missing"),
     [
-        (True, End.CLEAN, True, ""),
-        (False, End.CLEAN, False, ""),
-        (True, End.BROKEN, False, ""),
-        (True, End.STALLED, False, ""),
-        (True, End.WRONG, False, ""),
+        (True, StreamEnd.CLEAN, True, ""),
+        (False, StreamEnd.CLEAN, False, ""),
+        (True, StreamEnd.BROKEN, False, ""),
+        (True, StreamEnd.STALLED, False, ""),
+        (True, StreamEnd.WRONG_INSTANCE, False, ""),
     ],
 )
 def test_course_is_finished_by_a_clean_end_after_the_container_ended(
-    ended: bool, end: End, finished: bool, missing: str
+    ended: bool, end: StreamEnd, finished: bool, missing: str
 ) -> None:
     """Only a stream that was opened after the container had ended can show the log's end."""
-    made = course(ended=ended)
+    made = state(ended=ended)
     made.stop(end, progress=False)
     assert (finished, missing) == (made.finished, made.missing)
 
 
 def test_course_looks_again_when_the_container_ended_meanwhile() -> None:
     """The stream was opened while it ran: its end may have been a cut. At once, once more."""
-    made = course()
+    made = state()
     made.ended = True
-    assert 0 == made.stop(End.CLEAN, progress=True)
+    assert 0 == made.stop(StreamEnd.CLEAN, progress=True)
     assert not made.finished
     assert made.start()
-    made.stop(End.CLEAN, progress=False)
+    made.stop(StreamEnd.CLEAN, progress=False)
     assert made.finished
 
 
 def test_course_without_follow_is_finished_by_any_clean_end() -> None:
     """A dump does not wait for the container."""
-    made = Course(ended=False, follow=False)
+    made = TailState(ended=False, follow=False)
     made.start()
-    made.stop(End.CLEAN, progress=True)
+    made.stop(StreamEnd.CLEAN, progress=True)
     assert made.finished
 
 
 @pytest.mark.parametrize(
     ("opened", "end", "missing"),
     [
-        (True, End.CLEAN, ""),
-        (True, End.BROKEN, "gone before its end was read"),
-        (False, End.REFUSED, "gone before it was read"),
+        (True, StreamEnd.CLEAN, ""),
+        (True, StreamEnd.BROKEN, "gone before its end was read"),
+        (False, StreamEnd.REFUSED, "gone before it was read"),
     ],
 )
 def test_course_of_a_deleted_pod_is_finished_by_any_end(
-    opened: bool, end: End, missing: str
+    opened: bool, end: StreamEnd, missing: str
 ) -> None:
     """Nothing can be opened again; what is missing is told."""
-    made = course()
+    made = state()
     made.opened = opened
     made.deleted = True
     made.stop(end, progress=False)
@@ -151,8 +158,8 @@ def test_course_of_a_deleted_pod_is_finished_by_any_end(
 
 def test_course_deleted_while_it_paused_opens_nothing() -> None:
     """A pod of the same name may be another pod by then."""
-    made = course()
-    made.stop(End.CLEAN, progress=True)
+    made = state()
+    made.stop(StreamEnd.CLEAN, progress=True)
     made.deleted = True
     assert not made.start()
     assert (True, "") == (made.finished, made.missing)
@@ -160,29 +167,31 @@ def test_course_deleted_while_it_paused_opens_nothing() -> None:
 
 def test_course_pauses_longer_with_every_failure_and_recovers() -> None:
     """Doubling up to half a minute; a stream that brought lines starts over."""
-    made = course()
-    pauses = [made.stop(End.BROKEN, progress=False) for _ in range(12)]
+    made = state()
+    pauses = [made.stop(StreamEnd.BROKEN, progress=False) for _ in range(12)]
     assert sorted(pauses) == pauses
-    assert LONGEST_PAUSE == pauses[-1]
-    assert made.stop(End.BROKEN, progress=True) < pauses[0]
+    assert MAX_PAUSE_SECONDS == pauses[-1]
+    assert made.stop(StreamEnd.BROKEN, progress=True) < pauses[0]
 
 
 def test_course_is_more_patient_with_every_look_since_the_last_line() -> None:
     """Doubling up to four hours, with no pause before the log is opened again."""
-    made = course()
-    assert PATIENCE == made.patience(progress=True)
-    for looks in range(1, 9):
-        assert 0 == made.stop(End.STALLED, progress=looks == 1)
-        assert min(PATIENCE * 2**looks, LONGEST_PATIENCE) == made.patience(progress=False)
-    made.stop(End.CLEAN, progress=True)
-    assert PATIENCE == made.patience(progress=False)
+    made = state()
+    assert IDLE_TIMEOUT_SECONDS == made.idle_timeout(progress=True)
+    for probes in range(1, 9):
+        assert 0 == made.stop(StreamEnd.STALLED, progress=probes == 1)
+        assert min(IDLE_TIMEOUT_SECONDS * 2**probes, MAX_IDLE_TIMEOUT_SECONDS) == made.idle_timeout(
+            progress=False
+        )
+    made.stop(StreamEnd.CLEAN, progress=True)
+    assert IDLE_TIMEOUT_SECONDS == made.idle_timeout(progress=False)
 
 
 def test_course_gives_up_an_ended_container_that_is_refused() -> None:
     """kubelet does not have the log any more: said with its words, after a few tries."""
-    made = course(ended=True)
-    for _ in range(REFUSALS - 1):
-        made.stop(End.REFUSED, progress=False, why="no")
+    made = state(ended=True)
+    for _ in range(MAX_REFUSALS - 1):
+        made.stop(StreamEnd.REFUSED, progress=False, why="no")
         assert not made.finished
-    made.stop(End.REFUSED, progress=False, why="container not found")
+    made.stop(StreamEnd.REFUSED, progress=False, why="container not found")
     assert (True, "container not found") == (made.finished, made.missing)

@@ -3,10 +3,10 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from logs.kubelet import chunks
+from logs.kubelet_model import chunks
 
 from dlf.logs.lines import LineBuffer
-from dlf.logs.stamp import common_width, second_before, split, zone
+from dlf.logs.timestamps import common_timestamp_width, previous_second, split, zone
 
 
 @given(st.binary(max_size=2000), st.lists(st.integers(1, 200), min_size=1, max_size=5))
@@ -15,10 +15,10 @@ def test_lines_come_whole_for_any_chunking(data: bytes, sizes: list[int]) -> Non
     lines = LineBuffer()
     blocks = [block for chunk in chunks(data, sizes) if (block := lines.feed(chunk))]
     assert all(block.endswith(b"\n") for block in blocks)
-    whole, newline, rest = data.rpartition(b"\n")
+    whole, newline, partial = data.rpartition(b"\n")
     assert whole + newline == b"".join(blocks)
-    assert len(rest) == lines.size
-    assert rest == lines.take()
+    assert len(partial) == lines.size
+    assert partial == lines.flush()
     assert 0 == lines.size
 
 
@@ -39,7 +39,7 @@ def test_lines_of_ten_megabytes_are_joined_once() -> None:
 
 
 @pytest.mark.parametrize(
-    ("line", "stamp", "message"),
+    ("line", "timestamp", "message"),
     [
         (
             b"2026-01-02T03:04:05.000000001Z hello world",
@@ -54,25 +54,27 @@ def test_lines_of_ten_megabytes_are_joined_once() -> None:
         (b"", b"", b""),
     ],
 )
-def test_stamp_is_split_off_where_there_is_one(line: bytes, stamp: bytes, message: bytes) -> None:
+def test_stamp_is_split_off_where_there_is_one(
+    line: bytes, timestamp: bytes, message: bytes
+) -> None:
     """A timestamp, a blank, the message; anything else is all message."""
-    assert (stamp, message) == split(line)
+    assert (timestamp, message) == split(line)
 
 
-def test_stamp_width_is_common_only_when_all_lines_have_it() -> None:
+def test_timestamp_width_is_common_only_when_all_lines_have_it() -> None:
     """Lines of one form are cut together; one line of another form and none is."""
     line = b"2026-01-02T03:04:05.000000001Z x"
-    assert 31 == common_width([line, line])
-    assert 0 == common_width([line, b"short"])
-    assert 0 == common_width([line, b"2026-01-02T03:04:05.1Z x and more of the line"])
-    assert 0 == common_width([b"no stamp", line])
+    assert 31 == common_timestamp_width([line, line])
+    assert 0 == common_timestamp_width([line, b"short"])
+    assert 0 == common_timestamp_width([line, b"2026-01-02T03:04:05.1Z x and more of the line"])
+    assert 0 == common_timestamp_width([b"no stamp", line])
 
 
-def test_second_before_crosses_days_and_refuses_what_is_no_time() -> None:
+def test_previous_second_crosses_days_and_refuses_what_is_no_time() -> None:
     """Seconds are counted by the calendar."""
-    assert b"2024-02-29T23:59:59" == second_before(b"2024-03-01T00:00:00")
-    assert second_before(b"2024-02-30T00:00:00") is None
-    assert second_before(b"0001-01-01T00:00:00") is None
+    assert b"2024-02-29T23:59:59" == previous_second(b"2024-03-01T00:00:00")
+    assert previous_second(b"2024-02-30T00:00:00") is None
+    assert previous_second(b"0001-01-01T00:00:00") is None
 
 
 def test_zone_is_what_follows_the_time() -> None:

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dlf.logs.log_end import LEAST, MOST, TOTAL, EndBudget, LogEnd
+from dlf.logs.log_end import MAX_BYTES_PER_LOG, MIN_BYTES_PER_LOG, TOTAL_BYTES, EndBudget, LogEnd
 
 STAMP = b"2026-12-03T05:12:00.100000000Z "
 
@@ -24,7 +24,7 @@ def test_lines_come_back_in_order_however_they_came() -> None:
 def test_the_last_lines_are_kept_and_memory_is_bounded(batches: list[list[int]]) -> None:
     """What is kept is the end of what came, as much as has a place, and little more."""
     budget = EndBudget()
-    budget.limit = LEAST
+    budget.limit = MIN_BYTES_PER_LOG
     end = LogEnd(EndBudget())
     end._budget = budget
     came = []
@@ -40,8 +40,8 @@ def test_the_last_lines_are_kept_and_memory_is_bounded(batches: list[list[int]])
 
     size = sum(map(len, kept))
     assert came[len(came) - len(kept) :] == kept
-    assert size <= LEAST + 32 * 2048
-    assert size >= min(LEAST - len(kept) - 2048, sum(map(len, came)))
+    assert size <= MIN_BYTES_PER_LOG + 32 * 2048
+    assert size >= min(MIN_BYTES_PER_LOG - len(kept) - 2048, sum(map(len, came)))
 
 
 def test_of_long_lines_the_end_stays() -> None:
@@ -66,4 +66,8 @@ def test_logs_share_the_memory() -> None:
         LogEnd(budget)
         limits.append(budget.limit)
 
-    assert (limits[0], limits[999], limits[3999]) == (MOST, TOTAL // 1000, LEAST)
+    assert (limits[0], limits[999], limits[3999]) == (
+        MAX_BYTES_PER_LOG,
+        TOTAL_BYTES // 1000,
+        MIN_BYTES_PER_LOG,
+    )

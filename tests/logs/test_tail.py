@@ -5,17 +5,17 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
-from logs.rig import Output
+from logs.fixture import Output
 
-from dlf.logs.course import Course
-from dlf.logs.desk import Desk
-from dlf.logs.options import LogOptions
-from dlf.logs.printer import Printer
+from dlf.logs.context import LogContext
+from dlf.logs.instances import Target
+from dlf.logs.log_options import LogOptions
+from dlf.logs.renderer import LineRenderer
 from dlf.logs.tail import Tail
-from dlf.logs.target import Target
+from dlf.logs.tail_state import TailState
 
 FIRST = b"2026-01-02T03:04:05.000000001Z first\n"
-SECOND = b"2026-01-02T03:04:08.000000001Z second\n"
+SECOND_WIDTH = b"2026-01-02T03:04:08.000000001Z second\n"
 
 
 class Stream:
@@ -40,7 +40,7 @@ class Source:
         self.asked.append(since_time)
         if len(self.asked) == 2:
             await self.opens.wait()
-        yield Stream(SECOND) if since_time else Stream(FIRST)
+        yield Stream(SECOND_WIDTH) if since_time else Stream(FIRST)
 
 
 def test_a_stream_opened_for_a_position_that_was_wrong_is_not_read() -> None:
@@ -49,16 +49,16 @@ def test_a_stream_opened_for_a_position_that_was_wrong_is_not_read() -> None:
     output: Any = Output()
 
     async def act() -> None:
-        desk = Desk(source, output, LogOptions(), print)
+        context = LogContext(source, output, LogOptions(), print)
         target = Target("p-0", "c", "cri://1")
-        printer = Printer(target, desk.options, None, None)
-        tail = Tail(target, Course(ended=False), desk, printer, lambda _: False)
+        printer = LineRenderer(target, context.options, None, None)
+        tail = Tail(target, TailState(ended=False), context, printer, lambda _: False)
         reading = asyncio.create_task(tail.run())
         while len(source.asked) < 2:
             await asyncio.sleep(0.01)
         source.opens.set()
-        tail.go_back()
-        tail.course.ended = True
+        tail.rewind()
+        tail.state.ended = True
         await asyncio.wait_for(reading, 10)
 
     asyncio.run(act())

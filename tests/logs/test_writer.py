@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from dlf.logs.writer import HIGH_WATER, PIPE_BUF, REST, OutputClosed, Writer
+from dlf.logs.writer import HIGH_WATER_BYTES, PIPE_BUF, REST, OutputClosed, Writer
 
 LINES = b"".join(b"%06d %s\n" % (number, b"x" * (number % 300)) for number in range(20_000))
 
@@ -67,7 +67,7 @@ def test_writer_gives_a_slow_reader_every_byte(pipe: tuple[int, int], size: int)
         writer = Writer(pipe[1])
         reader.start()
         await write_in(writer, LINES, size)
-        await writer.drained()
+        await writer.wait_drained()
         writer.close()
         os.close(pipe[1])
 
@@ -91,7 +91,7 @@ def test_writer_keeps_no_line_back_that_fills_a_piece(pipe: tuple[int, int]) -> 
         got = os.read(pipe[0], taken)
         assert got.endswith(b"\n")
         assert taken - PIPE_BUF <= len(got) < taken
-        await writer.drained()
+        await writer.wait_drained()
         assert b"".join(lines) == got + os.read(pipe[0], taken)
         writer.close()
 
@@ -109,7 +109,7 @@ def test_writer_never_blocks_the_loop_and_takes_little(pipe: tuple[int, int]) ->
             await asyncio.sleep(0)
         assert not any(task.done() for task in tasks)
         waiting = writer.waiting
-        assert HIGH_WATER < waiting < HIGH_WATER + 20 * 51_000
+        assert HIGH_WATER_BYTES < waiting < HIGH_WATER_BYTES + 20 * 51_000
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
@@ -125,7 +125,7 @@ def test_writer_leaves_the_descriptor_as_it_was(pipe: tuple[int, int]) -> None:
     async def scenario() -> None:
         writer = Writer(pipe[1])
         await writer.write(b"line\n")
-        await writer.drained()
+        await writer.wait_drained()
         assert not fcntl.fcntl(pipe[1], fcntl.F_GETFL) & os.O_NONBLOCK
         writer.close()
 
@@ -148,7 +148,7 @@ def test_writer_lets_others_write_between_lines_only(pipe: tuple[int, int]) -> N
         while not writing.done():
             await asyncio.to_thread(os.write, pipe[1], b"notice\n")
         await writing
-        await writer.drained()
+        await writer.wait_drained()
         writer.close()
         os.close(pipe[1])
 
@@ -168,7 +168,7 @@ def test_writer_says_that_its_reader_has_gone(pipe: tuple[int, int]) -> None:
         writer = Writer(pipe[1], told.append)
         os.close(pipe[0])
         await writer.write(b"line\n")
-        await writer.drained()
+        await writer.wait_drained()
         with pytest.raises(OutputClosed):
             await writer.write(b"line\n")
         assert not writer.flush(1)
@@ -184,7 +184,7 @@ def test_writer_wakes_who_waits_when_the_reader_goes(pipe: tuple[int, int]) -> N
 
     async def scenario() -> None:
         writer = Writer(pipe[1])
-        waiting = asyncio.create_task(writer.write(b"x" * (2 * HIGH_WATER) + b"\n"))
+        waiting = asyncio.create_task(writer.write(b"x" * (2 * HIGH_WATER_BYTES) + b"\n"))
         await asyncio.sleep(0.01)
         assert not waiting.done()
         os.close(pipe[0])
@@ -200,7 +200,7 @@ def test_writer_loses_nothing_of_a_cancelled_write(pipe: tuple[int, int]) -> Non
 
     async def scenario() -> None:
         writer = Writer(pipe[1])
-        line = b"x" * (2 * HIGH_WATER) + b"\n"
+        line = b"x" * (2 * HIGH_WATER_BYTES) + b"\n"
         writing = asyncio.create_task(writer.write(line))
         await asyncio.sleep(0)
         writing.cancel()
@@ -235,7 +235,7 @@ def test_writer_writes_files_directly(tmp_path: Path, where: Callable[[Path], Pa
         with path.open("wb") as file:
             writer = Writer(file.fileno())
             await write_in(writer, LINES, 3000)
-            await writer.drained()
+            await writer.wait_drained()
             writer.close()
 
     asyncio.run(scenario())
@@ -250,7 +250,7 @@ def test_writer_tells_a_full_file_system() -> None:
         with Path("/dev/full").open("wb") as file:
             writer = Writer(file.fileno(), told.append)
             await writer.write(b"line\n")
-            await writer.drained()
+            await writer.wait_drained()
             writer.close()
 
     asyncio.run(scenario())
@@ -275,7 +275,7 @@ def test_writer_serves_a_terminal() -> None:
         writer = Writer(follower)
         reader.start()
         await write_in(writer, text, 5000)
-        await writer.drained()
+        await writer.wait_drained()
         writer.close()
 
     asyncio.run(scenario())
@@ -293,7 +293,7 @@ def test_writer_serves_a_socket() -> None:
         "async def main():\n"
         "    writer = Writer(1)\n"
         "    for number in range(50000): await writer.write(b'%06d\\n' % number)\n"
-        "    await writer.drained()\n"
+        "    await writer.wait_drained()\n"
         "    writer.close()\n"
         "asyncio.run(main())\n"
     )
@@ -321,7 +321,7 @@ def test_writer_rests_between_small_writes_that_follow_closely(
             for pause, text in [(0, b"x\n"), (1.0, b"x\n"), (0.001, b"x\n"), (0.001, LINES)]:
                 now[0] += pause
                 await writer.write(text)
-                await writer.drained()
+                await writer.wait_drained()
             writer.close()
 
     asyncio.run(scenario())

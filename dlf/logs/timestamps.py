@@ -11,25 +11,25 @@ from datetime import datetime, timedelta
 from functools import lru_cache
 from operator import itemgetter
 
-_STAMP = re.compile(rb"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d) ")
-SECOND = 19  # bytes of a timestamp up to its whole second
+_TIMESTAMP = re.compile(rb"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d) ")
+SECOND_WIDTH = 19  # bytes of a timestamp up to its whole second
 
 
 def split(line: bytes) -> tuple[bytes, bytes]:
     """Timestamp and message of a line; the timestamp is b"" when there is none."""
-    found = _STAMP.match(line)
-    if found is None or second_before(line[:SECOND]) is None:
+    found = _TIMESTAMP.match(line)
+    if found is None or previous_second(line[:SECOND_WIDTH]) is None:
         return b"", line
     return line[: found.end() - 1], line[found.end() :]
 
 
-def common_width(lines: Sequence[bytes]) -> int:
+def common_timestamp_width(lines: Sequence[bytes]) -> int:
     """Bytes of the timestamp and its blank, if all lines have the same there; otherwise 0.
 
     Only the first line is matched in full, of the others the zone's last byte and the blank: this
     is asked for every batch, and 20 times as fast.
     """
-    found = _STAMP.match(lines[0])
+    found = _TIMESTAMP.match(lines[0])
     if found is None:
         return 0
     width = found.end()
@@ -45,7 +45,7 @@ def common_width(lines: Sequence[bytes]) -> int:
 
 
 @lru_cache(maxsize=256)
-def second_before(second: bytes) -> bytes | None:
+def previous_second(second: bytes) -> bytes | None:
     """The whole second before this one, in the same form; None when it is no time at all."""
     try:
         then = datetime.fromisoformat(second.decode()) - timedelta(seconds=1)
@@ -54,6 +54,6 @@ def second_before(second: bytes) -> bytes | None:
     return then.isoformat().encode()
 
 
-def zone(stamp: bytes) -> bytes:
+def zone(timestamp: bytes) -> bytes:
     """The zone of a timestamp: `Z` or `+08:00`."""
-    return stamp[-1:] if stamp.endswith(b"Z") else stamp[-6:]
+    return timestamp[-1:] if timestamp.endswith(b"Z") else timestamp[-6:]

@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import BinaryIO
 
 from dlf.errors import UsageError
-from dlf.logs.target import Target
+from dlf.logs.instances import Target
 
-_OPEN = 64  # files open at a time, well below any descriptor limit
+_MAX_OPEN_FILES = 64  # files open at a time, well below any descriptor limit
 
 
 class LogFiles:
@@ -58,7 +58,7 @@ class LogFiles:
             file = (self._directory / name).open("ab" if name in self._begun else "wb", buffering=0)
             self._begun.add(name)
             self._open[name] = file
-            if len(self._open) > _OPEN:
+            if len(self._open) > _MAX_OPEN_FILES:
                 self._open.popitem(last=False)[1].close()
         else:
             self._open.move_to_end(name)

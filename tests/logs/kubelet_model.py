@@ -7,9 +7,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
-from dlf.logs.batch import Batch, Gap
-from dlf.logs.cursor import Cursor
-from dlf.logs.lines import LineBuffer
+from dlf.logs.lines import Batch, Gap, LineBuffer
+from dlf.logs.position import LogPosition
 
 NANO = 1_000_000_000
 START = int(datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC).timestamp()) * NANO
@@ -49,36 +48,36 @@ class Stream:
 class Reader:
     """Reads streams through the pure core; `kept` is how much of an unended line may wait."""
 
-    kept: int = 1 << 30
+    last_lines: int = 1 << 30
     printed: list[bytes] = field(default_factory=list)
     gaps: list[Gap] = field(default_factory=list)
-    cursor: Cursor = field(default_factory=Cursor)
+    position: LogPosition = field(default_factory=LogPosition)
 
     def read(
         self, log: Sequence[Line], stream: Stream, zone: str = "Z", *, trimmed: bool = False
     ) -> None:
         """Read one stream of the log."""
-        since = self.cursor.since
+        since = self.position.since
         start = int(datetime.fromisoformat(since).timestamp()) * NANO if since else 0
         served = b"".join(
             line.served(zone, trimmed=trimmed)
             for line in log[stream.first : stream.last]
             if line.at >= start
         )
-        self.cursor.reopen()
+        self.position.reopen()
         lines = LineBuffer()
         for chunk in chunks(served[: stream.cut], stream.sizes):
             block = lines.feed(chunk)
             if block:
-                self._take(self.cursor.accept(block))
-            elif lines.size > self.kept:
-                self._take(self.cursor.accept_piece(lines.take()))
+                self._take(self.position.accept(block))
+            elif lines.size > self.last_lines:
+                self._take(self.position.accept_piece(lines.flush()))
 
     def _take(self, batch: Batch) -> None:
         if batch.gap:
             self.gaps.append(batch.gap)
-        if batch.rest:
-            self.printed[-1] += batch.rest
+        if batch.continuation:
+            self.printed[-1] += batch.continuation
         self.printed += batch.messages()
 
 

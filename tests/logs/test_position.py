@@ -3,10 +3,10 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from logs.kubelet import NANO, START, Line, Reader, Stream
+from logs.kubelet_model import NANO, START, Line, Reader, Stream
 
-from dlf.logs.batch import Gap
-from dlf.logs.cursor import Cursor
+from dlf.logs.lines import Gap
+from dlf.logs.position import LogPosition
 
 MESSAGES = st.one_of(
     st.sampled_from(
@@ -51,10 +51,10 @@ def test_cursor_prints_each_line_once_over_any_cuts(
 
 @given(st.data(), logs(), st.integers(160, 700))
 def test_cursor_prints_long_lines_in_pieces_that_add_up(
-    data: st.DataObject, log: list[Line], kept: int
+    data: st.DataObject, log: list[Line], last_lines: int
 ) -> None:
     """A line printed in pieces goes on, after a cut inside it, with the first byte not printed."""
-    reader = Reader(kept)
+    reader = Reader(last_lines)
     for stream in [*data.draw(streams(len(log))), Stream(sizes=data.draw(SIZES))]:
         reader.read(log, stream)
     assert [line.message for line in log] == reader.printed
@@ -86,8 +86,8 @@ def test_cursor_tells_what_a_rotation_took(data: st.DataObject, steps: list[int]
     assert sorted(set(printed)) == printed
     known = range(printed[0], len(log)) if printed else ()
     for number in set(known) - set(printed):
-        stamp = log[number].served().split(b" ")[0].decode()
-        assert [gap for gap in reader.gaps if gap.after < stamp < gap.before]
+        timestamp = log[number].served().split(b" ")[0].decode()
+        assert [gap for gap in reader.gaps if gap.after < timestamp < gap.before]
 
 
 def test_cursor_reports_the_span_of_a_gap() -> None:
@@ -124,12 +124,12 @@ def test_cursor_survives_a_clock_that_is_set_back() -> None:
 
 def test_cursor_drops_the_rest_of_a_line_that_began_before() -> None:
     """At the head of a reopened stream a line without stamp belongs to one already printed."""
-    cursor = Cursor()
-    cursor.accept(
+    position = LogPosition()
+    position.accept(
         b"2026-01-02T03:04:05.900000000Z long line\n2026-01-02T03:04:07.000000000Z next\n"
     )
-    cursor.reopen()
-    batch = cursor.accept(
+    position.reopen()
+    batch = position.accept(
         b"of the long line\n"
         b"2026-01-02T03:04:07.000000000Z next\n"
         b"2026-01-02T03:04:08.000000000Z new\n"
@@ -147,21 +147,21 @@ def test_cursor_drops_the_rest_of_a_line_that_began_before() -> None:
 )
 def test_cursor_prints_lines_it_cannot_count(block: bytes) -> None:
     """A server without timestamps is printed as it is, and asked for everything again."""
-    cursor = Cursor()
-    assert [block[:-1]] == cursor.accept(block).messages()
-    assert "" == cursor.since
-    assert [b"x"] == cursor.accept(b"2026-01-02T03:04:07.5Z x\n").messages()
-    assert "2026-01-02T03:04:06Z" == cursor.since
+    position = LogPosition()
+    assert [block[:-1]] == position.accept(block).messages()
+    assert "" == position.since
+    assert [b"x"] == position.accept(b"2026-01-02T03:04:07.5Z x\n").messages()
+    assert "2026-01-02T03:04:06Z" == position.since
 
 
 @given(st.lists(st.binary(max_size=60).map(lambda data: data.replace(b"\n", b"")), min_size=1))
 def test_cursor_never_fails_on_any_bytes(lines: list[bytes]) -> None:
     """Whatever a server sends is printed; nothing raises."""
-    cursor = Cursor()
-    batch = cursor.accept(b"\n".join(lines) + b"\n")
-    assert len(lines) == len(batch.messages()) == len(batch.stamps())
-    cursor.reopen()
-    cursor.accept(b"\n".join(lines) + b"\n")
+    position = LogPosition()
+    batch = position.accept(b"\n".join(lines) + b"\n")
+    assert len(lines) == len(batch.messages()) == len(batch.timestamps())
+    position.reopen()
+    position.accept(b"\n".join(lines) + b"\n")
 
 
 SECONDS = st.sampled_from([b"2026-01-02T03:04:05", b"2026-01-02T03:04:06", b"2026-01-02T03:05:00"])
@@ -177,10 +177,10 @@ BLOCKS = st.lists(
 @given(st.lists(BLOCKS, max_size=12))
 def test_cursor_takes_one_line_as_it_takes_many(blocks: list[bytes]) -> None:
     """The short way of a live line prints the same, and leaves the cursor at the same place."""
-    short, long = Cursor(), Cursor()
+    short, long = LogPosition(), LogPosition()
     for block in blocks:
         batch = long.accept(block)
-        message = short.accept_one(block)
+        message = short.accept_line(block)
         if message is None:
             short.accept(block)
         else:

@@ -5,24 +5,23 @@ from collections.abc import Callable
 from itertools import chain, groupby
 
 from dlf.logs.collapse import Collapser
-from dlf.logs.course import Course, End
-from dlf.logs.desk import Desk
-from dlf.logs.files import LogFiles
+from dlf.logs.context import LogContext
 from dlf.logs.format import formatter
-from dlf.logs.instances import Instance, instances
-from dlf.logs.looks import Looks
-from dlf.logs.options import LogOptions
-from dlf.logs.printer import Printer
+from dlf.logs.instances import Instance, Target, instances
+from dlf.logs.log_files import LogFiles
+from dlf.logs.log_options import LogOptions
+from dlf.logs.renderer import LineRenderer
 from dlf.logs.source import LogSource
-from dlf.logs.stamp import split
+from dlf.logs.stalls import StallProber
 from dlf.logs.tail import Tail
-from dlf.logs.target import Target
+from dlf.logs.tail_state import StreamEnd, TailState
+from dlf.logs.timestamps import split
 from dlf.logs.writer import OutputClosed, Writer
 from dlf.manifest.observed import Pod
 
-SWEEP = 1.0
+SWEEP_INTERVAL_SECONDS = 1.0
 """Seconds between looks for stalled streams and for repeated lines to tell."""
-QUIET = 5.0
+DRAIN_IDLE_SECONDS = 5.0
 """Seconds of silence after which a container that goes on running does not hold up `drain`."""
 
 
@@ -50,13 +49,13 @@ class Multiplexer:
         options: LogOptions,
         notice: Callable[[str], None],
     ) -> None:
-        self._desk = Desk(source, writer, options, notice)
+        self._context = LogContext(source, writer, options, notice)
         self._files = LogFiles(options.log_dir, notice) if options.log_dir else None
         self._collapser = Collapser() if options.log_collapse else None
         # By pod and container, oldest first. By names, as these are what a log is asked for by.
         self._tails: dict[str, dict[str, list[Tail]]] = {}
         self._tails_by_task: dict[asyncio.Task[None], Tail] = {}
-        self._looks = Looks()
+        self._prober = StallProber()
         self._sweeper: asyncio.Task[None] | None = None
         self._bug: BaseException | None = None
         self.unread: list[str] = []
@@ -70,7 +69,7 @@ class Multiplexer:
             if tail.target.uid != meta.uid:  # of a pod that had this name before
                 self._update(tail, None)
         for container, current in groupby(instances(pod), lambda instance: instance.container):
-            if container in self._desk.options.exclude:
+            if container in self._context.options.skip_containers:
                 continue
             new = {instance.id: instance for instance in current}
             tails = containers.setdefault(container, [])
@@ -90,7 +89,7 @@ class Multiplexer:
                 )
                 self._begin(target, instance, tails)
 
-    def forget(self, pod: str) -> None:
+    def pod_deleted(self, pod: str) -> None:
         """A pod was deleted: print what still comes of its logs, open none again."""
         for tail in chain.from_iterable(self._tails.get(pod, {}).values()):
             self._update(tail, None)
@@ -98,16 +97,16 @@ class Multiplexer:
     def last_lines(self, pod: str, container: str) -> list[bytes]:
         """The last lines of a container's newest log, without timestamps: all that are kept."""
         tails = self._tails.get(pod, {}).get(container)
-        return [split(line)[1] for line in tails[-1].feed.end.lines()] if tails else []
+        return [split(line)[1] for line in tails[-1].pipeline.end.lines()] if tails else []
 
-    def quiet_for(self) -> float:
+    def idle_seconds(self) -> float:
         """Seconds since any line came."""
-        return asyncio.get_running_loop().time() - self._desk.heard
+        return asyncio.get_running_loop().time() - self._context.last_line_at
 
     async def drain(self, timeout: float) -> bool:
         """Wait until every log is at its end; whether that was reached in `timeout` seconds.
 
-        A container that goes on running, and is silent for `QUIET` seconds, is not waited for.
+        A container that goes on running, and is silent for `DRAIN_IDLE_SECONDS`, is not waited for.
         """
         loop = asyncio.get_running_loop()
         deadline = loop.time() + timeout
@@ -116,7 +115,9 @@ class Multiplexer:
             if left <= 0 or self._bug:
                 break
             await asyncio.wait(
-                pending, timeout=min(SWEEP, left), return_when=asyncio.FIRST_COMPLETED
+                pending,
+                timeout=min(SWEEP_INTERVAL_SECONDS, left),
+                return_when=asyncio.FIRST_COMPLETED,
             )
         if self._bug:
             raise self._bug
@@ -127,7 +128,7 @@ class Multiplexer:
         now = asyncio.get_running_loop().time()
         for containers in self._tails.values():
             for tail in chain.from_iterable(containers.values()):
-                if not tail.course.finished and not tail.is_quiet(now, QUIET):
+                if not tail.state.finished and not tail.is_idle(now, DRAIN_IDLE_SECONDS):
                     self.incomplete.append(f"{tail.target.name}: stopped before its end")
         tasks = [*self._tails_by_task, *([self._sweeper] if self._sweeper else ())]
         for task in tasks:
@@ -149,11 +150,11 @@ class Multiplexer:
                 self.unread, f"{target.pod}/{target.container}: {unseen} earlier logs gone unread"
             )
         if target.restart:
-            self._desk.notice(f"{target.name}: container restarted, its log begins anew")
-        options = self._desk.options
-        course = Course(ended=instance.ended, previous=instance.previous, follow=options.follow)
-        printer = Printer(target, options, self._files, self._collapser)
-        tails.append(Tail(target, course, self._desk, printer, self._is_anothers))
+            self._context.notice(f"{target.name}: container restarted, its log begins anew")
+        options = self._context.options
+        state = TailState(ended=instance.ended, previous=instance.previous, follow=options.follow)
+        renderer = LineRenderer(target, options, self._files, self._collapser)
+        tails.append(Tail(target, state, self._context, renderer, self._belongs_to_other_instance))
         self._run(tails[-1])
 
     def _run(self, tail: Tail) -> None:
@@ -161,7 +162,7 @@ class Multiplexer:
         self._tails_by_task[task] = tail
         task.add_done_callback(self._finished)
 
-    def _is_anothers(self, tail: Tail) -> bool:
+    def _belongs_to_other_instance(self, tail: Tail) -> bool:
         """Whether the log whose first line this tail read is read by another instance's tail too.
 
         A container that restarts, or a pod that is created again, between the watch's word and our
@@ -170,12 +171,12 @@ class Multiplexer:
         """
         tails = self._tails[tail.target.pod][tail.target.container]
         for other in tails:
-            if other is not tail and other.feed.cursor.first == tail.feed.cursor.first:
+            if other is not tail and other.pipeline.position.first == tail.pipeline.position.first:
                 older, newer = sorted((tail, other), key=tails.index)
                 if newer is tail:
-                    newer.feed.inherit(older.feed)
-                is_at_its_end = older.course.finished
-                older.go_back()
+                    newer.pipeline.inherit(older.pipeline)
+                is_at_its_end = older.state.finished
+                older.rewind()
                 if is_at_its_end:
                     self._run(older)
                 return True
@@ -183,13 +184,13 @@ class Multiplexer:
 
     def _update(self, tail: Tail, instance: Instance | None) -> None:
         """What the pod's status says of a tail's instance; None when it is no longer listed."""
-        course = tail.course
-        before = (course.ended, course.previous, course.deleted)
+        state = tail.state
+        before = (state.ended, state.previous, state.deleted)
         if instance is None:
-            course.deleted = True
+            state.deleted = True
         else:
-            course.ended, course.previous = instance.ended, instance.previous
-        if before != (course.ended, course.previous, course.deleted):
+            state.ended, state.previous = instance.ended, instance.previous
+        if before != (state.ended, state.previous, state.deleted):
             tail.wake()
 
     def _finished(self, task: asyncio.Task[None]) -> None:
@@ -197,37 +198,38 @@ class Multiplexer:
         error = None if task.cancelled() else task.exception()
         if error is not None and not isinstance(error, OutputClosed):
             self._bug = self._bug or error
-        if tail.course.missing:
-            facts = self.incomplete if tail.course.opened else self.unread
-            self._miss(facts, f"{tail.target.name}: {tail.course.missing}")
+        if tail.state.missing:
+            facts = self.incomplete if tail.state.opened else self.unread
+            self._miss(facts, f"{tail.target.name}: {tail.state.missing}")
 
     def _miss(self, facts: list[str], fact: str) -> None:
         facts.append(fact)
-        self._desk.notice(fact)
+        self._context.notice(fact)
 
     def _pending(self, now: float) -> set[asyncio.Task[None]]:
         """Tails to wait for."""
-        if self._desk.writer.closed:
+        if self._context.writer.closed:
             return set()
         tails = self._tails_by_task.items()
-        return {task for task, tail in tails if not tail.is_quiet(now, QUIET)}
+        return {task for task, tail in tails if not tail.is_idle(now, DRAIN_IDLE_SECONDS)}
 
     async def _sweep(self) -> None:
         """Look after streams and repeated lines."""
         loop = asyncio.get_running_loop()
         while True:
-            await asyncio.sleep(SWEEP)
+            await asyncio.sleep(SWEEP_INTERVAL_SECONDS)
             now = loop.time()
             tails = self._tails_by_task.values()
             for tail in tails:
                 tail.check(now)
-            overdue = {tail: silence for tail in tails if (silence := tail.overdue(now))}
-            if chosen := self._looks.choose(now, overdue):
-                chosen.stop(End.STALLED)
-            if self._collapser and not self._desk.writer.closed:
+            idle = {tail: stream for tail in tails if (stream := tail.idle_stream(now))}
+            if chosen := self._prober.choose(now, idle):
+                chosen.stop(StreamEnd.STALLED)
+            if self._collapser and not self._context.writer.closed:
                 for line in self._collapser.expired(now):
-                    text = formatter(line.target, self._desk.options)([line.text], [line.stamp])
-                    await self._desk.writer.write(text)
+                    render = formatter(line.target, self._context.options)
+                    text = render([line.text], [line.timestamp])
+                    await self._context.writer.write(text)
 
 
 def _needed(tails: list[Tail]) -> list[Tail]:
@@ -239,7 +241,7 @@ def _needed(tails: list[Tail]) -> list[Tail]:
     return [
         tail
         for index, tail in enumerate(tails)
-        if not (tail.course.deleted and tail.course.finished)
+        if not (tail.state.deleted and tail.state.finished)
         or tail is tails[-1]
         or not all(newer.is_recognised for newer in tails[index + 1 :])
     ]

@@ -2,7 +2,7 @@
 
 import msgspec
 
-HELPERS = frozenset(
+SIDECARS = frozenset(
     {
         "init-pytorch",
         "kubectl-delivery",
@@ -29,7 +29,7 @@ class LogOptions(msgspec.Struct, frozen=True, kw_only=True):
         colour: prefix each pod in a colour of its own.
         ranks: number of ranks in the job, to count negative ranks from; 0 when unknown.
         follow: go on until the containers have ended; otherwise print what is there.
-        exclude: names of containers whose logs are left out.
+        skip_containers: names of containers whose logs are left out.
     """
 
     log_format: str = "text"
@@ -40,4 +40,4 @@ class LogOptions(msgspec.Struct, frozen=True, kw_only=True):
     colour: bool = False
     ranks: int = 0
     follow: bool = True
-    exclude: frozenset[str] = HELPERS
+    skip_containers: frozenset[str] = SIDECARS

@@ -8,8 +8,8 @@ from fake_api import FakeApi
 from fake_api.logs import ContainerLog
 
 from dlf.kube.client import KubeClient
-from dlf.logs.mux import Multiplexer
-from dlf.logs.options import LogOptions
+from dlf.logs.log_options import LogOptions
+from dlf.logs.multiplexer import Multiplexer
 from dlf.manifest.observed import Pod
 
 NAMESPACE = "ml"
@@ -42,7 +42,7 @@ class Output:
         return [line[len(pod) + 1 :] for line in self.lines() if line.startswith(pod + " ")]
 
 
-class Rig:
+class MultiplexerFixture:
     """Pods of one job, whose changes the multiplexer sees at once."""
 
     def __init__(
@@ -59,7 +59,7 @@ class Rig:
         self.notices: list[str] = []
         self._pods = api.collection("pods", NAMESPACE)
         self._uids = 0
-        self.mux = Multiplexer(
+        self.multiplexer = Multiplexer(
             client, writer, options or LogOptions(), notice or self.notices.append
         )
 
@@ -122,12 +122,12 @@ class Rig:
         """The pod object goes away, and with it what kubelet has of its logs."""
         self.api.store.remove(self._pods, pod)
         if show:
-            self.mux.forget(pod)
+            self.multiplexer.pod_deleted(pod)
 
     def show(self, pod: str) -> None:
         """Let the multiplexer see the pod as it is."""
         rank = int(pod.rpartition("-")[2]) if pod[-1].isdigit() else None
-        self.mux.observe(self.pod(pod), "worker", rank)
+        self.multiplexer.observe(self.pod(pod), "worker", rank)
 
     def pod(self, name: str) -> Pod:
         """The pod as it is."""

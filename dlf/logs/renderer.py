@@ -2,16 +2,16 @@
 
 from collections.abc import Sequence
 
-from dlf.logs.batch import Batch
 from dlf.logs.collapse import Collapser
-from dlf.logs.files import LogFiles
-from dlf.logs.format import formatter, needs_stamps, text_prefix
-from dlf.logs.options import LogOptions
-from dlf.logs.ranks import ErrorFilter, is_chosen
-from dlf.logs.target import Target
+from dlf.logs.format import formatter, needs_timestamps, text_prefix
+from dlf.logs.instances import Target
+from dlf.logs.lines import Batch
+from dlf.logs.log_files import LogFiles
+from dlf.logs.log_options import LogOptions
+from dlf.logs.rank_filter import ErrorFilter, is_selected
 
 
-class Printer:
+class LineRenderer:
     """Turns batches of one container into console text; writes its file of `--log_dir`.
 
     Args:
@@ -33,12 +33,12 @@ class Printer:
     ) -> None:
         self._target = target
         self._format = formatter(target, options)
-        self._needs_stamps = needs_stamps(options) or collapser is not None
+        self._needs_timestamps = needs_timestamps(options) or collapser is not None
         self._files = files
         self._collapser = collapser
-        chosen = is_chosen(target.rank, options.log_ranks, options.ranks)
+        chosen = is_selected(target.rank, options.log_ranks, options.ranks)
         self._errors = None if chosen else ErrorFilter()
-        is_plain = not (self._needs_stamps or files or self._errors)
+        is_plain = not (self._needs_timestamps or files or self._errors)
         self.prefix = text_prefix(target, colour=options.colour) if is_plain else None
 
     def render(self, batch: Batch, last: bytes, now: float) -> bytes:
@@ -50,27 +50,27 @@ class Printer:
             now: seconds of any steady clock.
         """
         text = b""
-        if batch.rest:
-            text = self._render([batch.rest], [last], now)
+        if batch.continuation:
+            text = self._render([batch.continuation], [last], now)
         if batch.lines:
-            stamps = batch.stamps() if self._needs_stamps else ()
-            text += self._render(batch.messages(), stamps, now)
+            timestamps = batch.timestamps() if self._needs_timestamps else ()
+            text += self._render(batch.messages(), timestamps, now)
         return text
 
-    def _render(self, messages: Sequence[bytes], stamps: Sequence[bytes], now: float) -> bytes:
+    def _render(self, messages: Sequence[bytes], timestamps: Sequence[bytes], now: float) -> bytes:
         if self._files:
             self._files.write(self._target, b"\n".join(messages) + b"\n")
         if self._errors:
-            messages, stamps = _pick(self._errors.pick(messages), messages, stamps)
+            messages, timestamps = _pick(self._errors.select(messages), messages, timestamps)
         if self._collapser:
-            wanted = self._collapser.pick(self._target, messages, stamps, now)
-            messages, stamps = _pick(wanted, messages, stamps)
-        return self._format(messages, stamps) if messages else b""
+            wanted = self._collapser.select(self._target, messages, timestamps, now)
+            messages, timestamps = _pick(wanted, messages, timestamps)
+        return self._format(messages, timestamps) if messages else b""
 
 
 def _pick(
-    wanted: Sequence[int], messages: Sequence[bytes], stamps: Sequence[bytes]
+    wanted: Sequence[int], messages: Sequence[bytes], timestamps: Sequence[bytes]
 ) -> tuple[Sequence[bytes], Sequence[bytes]]:
     if len(wanted) == len(messages):
-        return messages, stamps
-    return [messages[i] for i in wanted], [stamps[i] for i in wanted] if stamps else ()
+        return messages, timestamps
+    return [messages[i] for i in wanted], [timestamps[i] for i in wanted] if timestamps else ()

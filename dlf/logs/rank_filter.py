@@ -9,10 +9,10 @@ _ERROR = re.compile(
     rb"|[a-z](?:Error|Exception)\b",
 )
 _TRACEBACK = re.compile(rb"Traceback \(most recent call last\)")
-_LONGEST_TRACEBACK = 200  # lines, so that a log of indented lines does not come through for ever
+_MAX_TRACEBACK_LINES = 200  # lines, so that a log of indented lines does not come through for ever
 
 
-def is_chosen(rank: int | None, chosen: Sequence[int], ranks: int) -> bool:
+def is_selected(rank: int | None, chosen: Sequence[int], ranks: int) -> bool:
     """Whether a rank's lines are all printed.
 
     Args:
@@ -31,17 +31,17 @@ class ErrorFilter:
     def __init__(self) -> None:
         self._left = 0  # lines that may still belong to a traceback
 
-    def pick(self, messages: Sequence[bytes]) -> list[int]:
+    def select(self, messages: Sequence[bytes]) -> list[int]:
         """Indexes of the messages to print, in order."""
         if not self._left and not _ERROR.search(b"\n".join(messages)):
             return []
-        picked = []
+        selected = []
         for index, message in enumerate(messages):
             if self._left:
                 self._left = self._left - 1 if message[:1] in {b" ", b"\t"} else 0
-                picked.append(index)
+                selected.append(index)
             elif _ERROR.search(message):
-                picked.append(index)
+                selected.append(index)
             if _TRACEBACK.search(message):
-                self._left = _LONGEST_TRACEBACK
-        return picked
+                self._left = _MAX_TRACEBACK_LINES
+        return selected

@@ -22,13 +22,13 @@ only, so a rotation between the two may be taken for none.
 from bisect import bisect_left
 from collections.abc import Iterable
 
-from dlf.logs.batch import Batch, Gap
-from dlf.logs.stamp import SECOND, common_width, second_before, split, zone
+from dlf.logs.lines import Batch, Gap
+from dlf.logs.timestamps import SECOND_WIDTH, common_timestamp_width, previous_second, split, zone
 
 _IDENTITY = 128  # leading bytes of a line, timestamp included, by which it is recognised
 
 
-class Cursor:
+class LogPosition:
     """The position in one container instance's log.
 
     Attributes:
@@ -62,7 +62,7 @@ class Cursor:
             return ""
         start = self._floor
         if self._is_behind():
-            start = second_before(self.last[:SECOND]) or start
+            start = previous_second(self.last[:SECOND_WIDTH]) or start
         return (start + zone(self.last)).decode()
 
     @property
@@ -79,24 +79,24 @@ class Cursor:
 
     def accept(self, block: bytes) -> Batch:
         """Take whole lines, each ended by a newline; return those that are new."""
-        rest = b""
+        continuation = b""
         if self._read:
             end = block.index(b"\n")
-            rest = self._more(block[:end])
+            continuation = self._more(block[:end])
             self._open = 0 if self._printing else self._open
             self._read = 0
             block = block[end + 1 :]
         lines = block.split(b"\n")
         lines.pop()
         if not self.replaying:
-            return self._print(Batch(lines, rest=rest))
+            return self._print(Batch(lines, continuation=continuation))
         new, gap, reached = self._new(lines)
         if reached and self._open:
-            rest = lines[-len(new) - 1][self._open :]
+            continuation = lines[-len(new) - 1][self._open :]
             self._open = 0
-        return self._print(Batch(new, gap=gap, rest=rest))
+        return self._print(Batch(new, gap=gap, continuation=continuation))
 
-    def accept_one(self, block: bytes) -> bytes | None:
+    def accept_line(self, block: bytes) -> bytes | None:
         """Take one line of this second or a newer one, stamped like the last: what live lines are.
 
         Returns:
@@ -112,18 +112,18 @@ class Cursor:
             or self._expect_head
         ):
             return None
-        second = block[:SECOND]
+        second = block[:SECOND_WIDTH]
         if second != self._newest:
             is_stamp = len(split(block)[0]) == width - 1
-            floor = second_before(second) if is_stamp and second > self._newest else None
+            floor = previous_second(second) if is_stamp and second > self._newest else None
             if floor is None:
                 return None
             self._advance(second, floor)
             head = block[:-1][:_IDENTITY]
             self._heads = (self._heads[0] or head, head)
-        self.last = stamp = block[: width - 1]
-        if stamp > self._top:
-            self._top = stamp
+        self.last = timestamp = block[: width - 1]
+        if timestamp > self._top:
+            self._top = timestamp
         self._anchor = block[:-1][:_IDENTITY]
         self._late += 1
         return block[width:]
@@ -134,7 +134,7 @@ class Cursor:
         Beginnings must be longer than any timestamp and the 128 bytes that lines are known by.
         """
         if self._read:
-            return Batch([], rest=self._more(piece))
+            return Batch([], continuation=self._more(piece))
         if not self.replaying:
             batch, again = self._print(Batch([piece])), 0
         else:
@@ -143,7 +143,7 @@ class Cursor:
         self._printing = bool(batch.lines or again)
         self._open = len(piece) if batch.lines else self._open
         if again:
-            batch.rest = piece[again:]
+            batch.continuation = piece[again:]
             self._open = max(again, len(piece))
         self._read = len(piece)
         return batch
@@ -159,7 +159,7 @@ class Cursor:
 
     def _is_behind(self) -> bool:
         """Whether the clock was set back: the last line is older than the floor."""
-        return self.last[:SECOND] < self._floor
+        return self.last[:SECOND_WIDTH] < self._floor
 
     def _new(self, lines: list[bytes]) -> tuple[list[bytes], Gap | None, bool]:
         """Drop repeated lines. The last value says whether the last of them was among `lines`.
@@ -167,8 +167,8 @@ class Cursor:
         A line newer than all that were printed ends the repetition too: with a gap before it.
         """
         for index, line in enumerate(lines):
-            stamp, _ = split(line)
-            if not stamp:
+            timestamp, _ = split(line)
+            if not timestamp:
                 continue
             if self._expect_head:
                 self._expect_head = False
@@ -177,21 +177,21 @@ class Cursor:
             if not self._searching:
                 self._skip -= 1
                 if not self._skip:
-                    gap = None if known else self._gap_before(stamp)
+                    gap = None if known else self._gap_before(timestamp)
                     return lines[index + 1 :], gap, known
             elif known:
                 self._searching = False
                 self._skip = 0
                 return lines[index + 1 :], None, True
-            elif stamp > self._top:
+            elif timestamp > self._top:
                 self._searching = False
                 self._skip = 0
                 self._open = 0
-                return lines[index:], self._gap_before(stamp), False
+                return lines[index:], self._gap_before(timestamp), False
         return [], None, False
 
-    def _gap_before(self, stamp: bytes) -> Gap:
-        return Gap(self.last.decode(), stamp.decode())
+    def _gap_before(self, timestamp: bytes) -> Gap:
+        return Gap(self.last.decode(), timestamp.decode())
 
     def _print(self, batch: Batch) -> Batch:
         """Count the lines of a batch as printed."""
@@ -200,9 +200,9 @@ class Cursor:
             self.first = b""
         if not lines:
             return batch
-        batch.width = self._width = common_width(lines)
-        if not (batch.width and self._count(lines)):
-            batch.width = 0
+        batch.timestamp_width = self._width = common_timestamp_width(lines)
+        if not (batch.timestamp_width and self._count(lines)):
+            batch.timestamp_width = 0
             self._count([line for line in lines if split(line)[0]])
         return batch
 
@@ -211,10 +211,10 @@ class Cursor:
         if not lines:
             return True
         ordered = sorted(lines)
-        top = ordered[-1][:SECOND]
+        top = ordered[-1][:SECOND_WIDTH]
         if top > self._newest:
-            floor = second_before(top)
-            if floor is None or second_before(ordered[0][:SECOND]) is None:
+            floor = previous_second(top)
+            if floor is None or previous_second(ordered[0][:SECOND_WIDTH]) is None:
                 return False
             self._advance(top, floor)
         early = bisect_left(ordered, self._floor)

@@ -4,19 +4,19 @@ import asyncio
 from collections.abc import Callable
 
 from dlf.logs.log_end import EndBudget
-from dlf.logs.options import LogOptions
+from dlf.logs.log_options import LogOptions
 from dlf.logs.source import LogSource
 from dlf.logs.writer import Writer
 
-LONG_LINE = 64 << 10
+PARTIAL_LINE_MIN_BYTES = 64 << 10
 """Bytes that every log may keep of a line whose end has not come. What is longer is kept whole up
-to `LONGEST_LINE`, as long as all logs together keep less than `LONG_LINES`; else it is printed in
-pieces, each a line of its own."""
-LONGEST_LINE = 16 << 20
-LONG_LINES = 64 << 20
+to `PARTIAL_LINE_MAX_BYTES`, as long as all logs together keep less than
+`PARTIAL_LINES_TOTAL_BYTES`; else it is printed in pieces, each a line of its own."""
+PARTIAL_LINE_MAX_BYTES = 16 << 20
+PARTIAL_LINES_TOTAL_BYTES = 64 << 20
 
 
-class Desk:
+class LogContext:
     """What the tails of one multiplexer share.
 
     Attributes:
@@ -25,10 +25,10 @@ class Desk:
         options: how to print.
         notice: told what is not a log line.
         slots: one for each stream that may be open.
-        queued: tails that wait for a slot.
-        held: bytes of lines whose end has not come, over all tails.
+        waiting_tails: how many tails wait for a slot.
+        buffered_bytes: bytes of lines whose end has not come, over all tails.
         end_budget: for the last lines of each log.
-        heard: when the last line came, in seconds of the event loop.
+        last_line_at: when the last line came, in seconds of the event loop.
     """
 
     def __init__(
@@ -39,11 +39,13 @@ class Desk:
         self.options = options
         self.notice = notice
         self.slots = asyncio.Semaphore(options.max_log_streams)
-        self.queued = 0
-        self.held = 0
+        self.waiting_tails = 0
+        self.buffered_bytes = 0
         self.end_budget = EndBudget()
-        self.heard = 0.0
+        self.last_line_at = 0.0
 
-    def keeps(self, size: int) -> bool:
+    def may_buffer(self, size: int) -> bool:
         """Whether a line of which `size` bytes came may wait for its end."""
-        return size <= LONG_LINE or (size <= LONGEST_LINE and self.held <= LONG_LINES)
+        return size <= PARTIAL_LINE_MIN_BYTES or (
+            size <= PARTIAL_LINE_MAX_BYTES and self.buffered_bytes <= PARTIAL_LINES_TOTAL_BYTES
+        )

@@ -9,35 +9,35 @@ because something between here and there restarted. Its end does not tell which.
     clean end or stall, container has ended since                 open at once, for the rest
     stall, container runs                                         open at once
     its turn was over                                             open at once
-    refused REFUSALS times, container has ended                   given up
+    refused MAX_REFUSALS times, container has ended                   given up
     all else                                                      open after a pause
 """
 
 import enum
 
-REFUSALS = 5
-LONGEST_PAUSE = 30.0
-_FIRST_PAUSE = 0.25
-PATIENCE = 120.0
+MAX_REFUSALS = 5
+MAX_PAUSE_SECONDS = 30.0
+_FIRST_PAUSE_SECONDS = 0.25
+IDLE_TIMEOUT_SECONDS = 120.0
 """Seconds of silence after which a running container's stream may be opened again. Doubles up to
-`LONGEST_PATIENCE` while nothing comes: silence is no fault in itself."""
-LONGEST_PATIENCE = 4 * 3600.0  # kubelet cuts each stream after four hours anyway
-ENDED_PATIENCE = 5.0
+`MAX_IDLE_TIMEOUT_SECONDS` while nothing comes: silence is no fault in itself."""
+MAX_IDLE_TIMEOUT_SECONDS = 4 * 3600.0  # kubelet cuts each stream after four hours anyway
+TERMINATED_IDLE_TIMEOUT_SECONDS = 5.0
 """Seconds of silence for a container that has ended: its stream should have ended too."""
 
 
-class End(enum.Enum):
+class StreamEnd(enum.Enum):
     """How a stream ended."""
 
     CLEAN = enum.auto()
     BROKEN = enum.auto()
     REFUSED = enum.auto()  # 4xx: the container is not there yet, or not any more
     STALLED = enum.auto()  # we closed it after a silence
-    TURN = enum.auto()  # we closed it for another log's sake
-    WRONG = enum.auto()  # we closed it: it was another instance's stream
+    PREEMPTED = enum.auto()  # we closed it for another log's sake
+    WRONG_INSTANCE = enum.auto()  # we closed it: it was another instance's stream
 
 
-class Course:
+class TailState:
     """What is known of one container instance, and of the streams of its log.
 
     Attributes:
@@ -57,30 +57,30 @@ class Course:
         self.missing = ""
         self.opened = False
         self._follow = follow
-        self._last_look = False
+        self._final_read = False
         self._was_clean = False
         self._failures = 0
         self._refusals = 0
-        self._patience = PATIENCE
+        self._idle_timeout = IDLE_TIMEOUT_SECONDS
 
     @property
-    def over(self) -> bool:
+    def terminated(self) -> bool:
         """Whether nothing is written any more, so that an open stream should end by itself."""
         return self.ended or self.deleted
 
-    def patience(self, *, progress: bool) -> float:
+    def idle_timeout(self, *, progress: bool) -> float:
         """Seconds for which an open stream may be silent; `progress` if it brought new lines."""
-        return PATIENCE if progress else self._patience
+        return IDLE_TIMEOUT_SECONDS if progress else self._idle_timeout
 
     def start(self) -> bool:
         """Whether a stream is to be opened now. If not, the log is finished."""
         if self.deleted:
             self._finish("" if self._was_clean else self._gone())
             return False
-        self._last_look = self.ended or not self._follow
+        self._final_read = self.ended or not self._follow
         return True
 
-    def stop(self, end: End, *, progress: bool, why: str = "") -> float:
+    def stop(self, end: StreamEnd, *, progress: bool, why: str = "") -> float:
         """A stream ended.
 
         Args:
@@ -92,25 +92,25 @@ class Course:
             Seconds to pause before the next stream, before jitter; a change of what is known ends
             the pause. 0 when finished.
         """
-        self._patience = self.patience(progress=progress)
-        if end is End.STALLED:
-            self._patience = min(LONGEST_PATIENCE, self._patience * 2)
-        self._was_clean = end is End.CLEAN
-        self._refusals = self._refusals + 1 if end is End.REFUSED else 0
-        if end is End.CLEAN and (self._last_look or self.deleted):
+        self._idle_timeout = self.idle_timeout(progress=progress)
+        if end is StreamEnd.STALLED:
+            self._idle_timeout = min(MAX_IDLE_TIMEOUT_SECONDS, self._idle_timeout * 2)
+        self._was_clean = end is StreamEnd.CLEAN
+        self._refusals = self._refusals + 1 if end is StreamEnd.REFUSED else 0
+        if end is StreamEnd.CLEAN and (self._final_read or self.deleted):
             return self._finish("")
         if self.deleted:
             return self._finish(self._gone())
-        if self._refusals >= REFUSALS and (self.ended or not self._follow):
+        if self._refusals >= MAX_REFUSALS and (self.ended or not self._follow):
             return self._finish(why)
-        if end is End.TURN or (end is End.STALLED and not self.ended):
+        if end is StreamEnd.PREEMPTED or (end is StreamEnd.STALLED and not self.ended):
             return 0.0
-        if end in {End.CLEAN, End.STALLED} and self.ended and not self._last_look:
+        if end in {StreamEnd.CLEAN, StreamEnd.STALLED} and self.ended and not self._final_read:
             return 0.0
         self._failures = 0 if progress else self._failures + 1
-        return float(min(LONGEST_PAUSE, _FIRST_PAUSE * 2**self._failures))
+        return float(min(MAX_PAUSE_SECONDS, _FIRST_PAUSE_SECONDS * 2**self._failures))
 
-    def forget(self, *, opened: bool) -> None:
+    def reset(self, *, opened: bool) -> None:
         """What was read was another instance's log; `opened`: not all of it."""
         self.opened = opened
         self.finished = self._was_clean = False

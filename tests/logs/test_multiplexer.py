@@ -8,11 +8,11 @@ import pytest
 from fake_api import Cut, FakeApi
 from fake_api.logs import ContainerLog
 from kube.scenario import scenario
-from logs.rig import NAMESPACE, Rig
+from logs.fixture import NAMESPACE, MultiplexerFixture
 
 from dlf.kube.client import KubeClient
-from dlf.logs.options import LogOptions
-from dlf.logs.writer import HIGH_WATER, OutputClosed, Writer
+from dlf.logs.log_options import LogOptions
+from dlf.logs.writer import HIGH_WATER_BYTES, OutputClosed, Writer
 from dlf.manifest.kinds import POD
 from dlf.manifest.observed import Pod
 
@@ -49,31 +49,35 @@ async def test_every_line_comes_once_from_fifty_containers(
     api: FakeApi, client: KubeClient, cuts_per_second: int, most_bytes: int
 ) -> None:
     """Streams are cut at random bytes for two minutes: every number once, in order."""
-    rig = Rig(api, client)
+    fixture = MultiplexerFixture(api, client)
     chance = random.Random(7)
     api.split = lambda data: _pieces(data, chance)
     pods = [f"p-{number}" for number in range(CONTAINERS)]
     for number, pod in enumerate(pods):
-        rig.start(pod)
+        fixture.start(pod)
         if most_bytes:
-            cut_at_random(rig.log(pod), most_bytes, number)
+            cut_at_random(fixture.log(pod), most_bytes, number)
     written = dict.fromkeys(pods, 0)
     for _ in range(SECONDS):
         for pod in pods:
             for _ in range(chance.randrange(10)):
-                rig.log(pod).write(f"line {written[pod]}")
+                fixture.log(pod).write(f"line {written[pod]}")
                 written[pod] += 1
         await asyncio.sleep(1)
     cuts = len([request for request in api.requests if request.path.endswith("/log")]) - CONTAINERS
     for pod in pods:
-        rig.log(pod).cuts.clear()
-        rig.end(pod)
-    assert await rig.mux.drain(120)
-    await rig.mux.aclose()
+        fixture.log(pod).cuts.clear()
+        fixture.end(pod)
+    assert await fixture.multiplexer.drain(120)
+    await fixture.multiplexer.aclose()
     assert {pod: numbered(count) for pod, count in written.items()} == {
-        pod: rig.output.of(pod) for pod in pods
+        pod: fixture.output.of(pod) for pod in pods
     }
-    assert ([], [], []) == (rig.notices, rig.mux.unread, rig.mux.incomplete)
+    assert ([], [], []) == (
+        fixture.notices,
+        fixture.multiplexer.unread,
+        fixture.multiplexer.incomplete,
+    )
     assert cuts_per_second * SECONDS * 0.6 <= cuts
 
 
@@ -87,25 +91,25 @@ async def test_logs_go_on_after_the_server_was_away_for_ten_minutes(
     api: FakeApi, client: KubeClient
 ) -> None:
     """What containers wrote while nobody could be asked comes when somebody can."""
-    rig = Rig(api, client)
+    fixture = MultiplexerFixture(api, client)
     for pod in ("p-0", "p-1"):
-        rig.start(pod)
-        rig.log(pod).write(*numbered(3))
+        fixture.start(pod)
+        fixture.log(pod).write(*numbered(3))
     await settle()
     await api.server.stop()
     for number in range(3, 603):
         await asyncio.sleep(1)
-        rig.log("p-0").write(f"line {number}")
-        rig.log("p-1").write(f"line {number}")
-    rig.end("p-1", show=False)
+        fixture.log("p-0").write(f"line {number}")
+        fixture.log("p-1").write(f"line {number}")
+    fixture.end("p-1", show=False)
     await api.server.start()
     await asyncio.sleep(60)
-    assert numbered(603) == rig.output.of("p-0")
-    rig.show("p-1")
-    assert await rig.mux.drain(60)
-    assert numbered(603) == rig.output.of("p-1")
-    await rig.mux.aclose()
-    assert [] == rig.notices
+    assert numbered(603) == fixture.output.of("p-0")
+    fixture.show("p-1")
+    assert await fixture.multiplexer.drain(60)
+    assert numbered(603) == fixture.output.of("p-1")
+    await fixture.multiplexer.aclose()
+    assert [] == fixture.notices
 
 
 @scenario
@@ -113,34 +117,34 @@ async def test_a_stream_that_ends_cleanly_is_reopened_while_its_container_runs(
     api: FakeApi, client: KubeClient
 ) -> None:
     """Kubelet cuts each stream after four hours; the next one goes on at the next line."""
-    rig = Rig(api, client)
-    rig.start("p-0")
-    log = rig.log("p-0")
+    fixture = MultiplexerFixture(api, client)
+    fixture.start("p-0")
+    log = fixture.log("p-0")
     for after in (200, 300, 400):
         log.cuts.append(Cut(after, clean=True))
     for number in range(40):
         log.write(f"line {number}")
         await settle()
-    assert numbered(40) == rig.output.of("p-0")
-    await rig.mux.aclose()
+    assert numbered(40) == fixture.output.of("p-0")
+    await fixture.multiplexer.aclose()
 
 
 @scenario
 async def test_a_stalled_stream_is_reopened(api: FakeApi, client: KubeClient) -> None:
     """A stream that a log rotation stalled for ever is opened again after two minutes."""
-    rig = Rig(api, client)
-    rig.start("p-0")
-    log = rig.log("p-0")
+    fixture = MultiplexerFixture(api, client)
+    fixture.start("p-0")
+    log = fixture.log("p-0")
     log.write("before")
     await settle()
     log.silent = True
     log.write("while stalled")
     await settle()
-    assert ["before"] == rig.output.of("p-0")
+    assert ["before"] == fixture.output.of("p-0")
     log.silent = False  # for new streams: nobody wakes the old one
     await asyncio.sleep(130)
-    assert ["before", "while stalled"] == rig.output.of("p-0")
-    await rig.mux.aclose()
+    assert ["before", "while stalled"] == fixture.output.of("p-0")
+    await fixture.multiplexer.aclose()
 
 
 @scenario
@@ -148,11 +152,11 @@ async def test_a_stalled_stream_is_found_among_silent_ones(
     api: FakeApi, client: KubeClient
 ) -> None:
     """Looks are shared, and the stream that spoke last is looked at first."""
-    rig = Rig(api, client)
+    fixture = MultiplexerFixture(api, client)
     for number in range(30):
-        rig.start(f"p-{number}")
+        fixture.start(f"p-{number}")
     await asyncio.sleep(1200)
-    log = rig.log("p-7")
+    log = fixture.log("p-7")
     log.write("before")
     await settle()
     log.silent = True
@@ -161,30 +165,30 @@ async def test_a_stalled_stream_is_found_among_silent_ones(
     log.silent = False
     before = len(api.requests)
     await asyncio.sleep(370)
-    assert ["before", "while stalled"] == rig.output.of("p-7")
+    assert ["before", "while stalled"] == fixture.output.of("p-7")
     assert len(api.requests) - before <= 4
-    await rig.mux.aclose()
+    await fixture.multiplexer.aclose()
 
 
 @scenario
 async def test_silence_costs_less_the_longer_it_lasts(api: FakeApi, client: KubeClient) -> None:
     """A container that says nothing is asked again after 2, 4, 8 and then 16 minutes."""
-    rig = Rig(api, client)
-    rig.start("p-0")
+    fixture = MultiplexerFixture(api, client)
+    fixture.start("p-0")
     await asyncio.sleep(1900)
     assert [120, 360, 840, 1800] == pytest.approx([each.at for each in api.requests[1:]], abs=10)
-    rig.log("p-0").write("at last")
+    fixture.log("p-0").write("at last")
     await settle()
-    assert ["at last"] == rig.output.of("p-0")
-    await rig.mux.aclose()
+    assert ["at last"] == fixture.output.of("p-0")
+    await fixture.multiplexer.aclose()
 
 
 @scenario
 async def test_a_rotation_that_outran_us_is_told(api: FakeApi, client: KubeClient) -> None:
     """Lines that are gone when the server comes back are a notice with their time span."""
-    rig = Rig(api, client)
-    rig.start("p-0")
-    log = rig.log("p-0")
+    fixture = MultiplexerFixture(api, client)
+    fixture.start("p-0")
+    log = fixture.log("p-0")
     log.write("a", at="2026-01-02T03:04:05.000000001Z")
     log.write("b", at="2026-01-02T03:04:06.000000001Z")
     await settle()
@@ -194,11 +198,11 @@ async def test_a_rotation_that_outran_us_is_told(api: FakeApi, client: KubeClien
     del log.rows[:3]
     await api.server.start()
     await asyncio.sleep(60)
-    assert ["a", "b", "c"] == rig.output.of("p-0")
-    [notice] = rig.notices
+    assert ["a", "b", "c"] == fixture.output.of("p-0")
+    [notice] = fixture.notices
     assert "p-0/pytorch" in notice
     assert "between 2026-01-02T03:04:06.000000001Z and 2026-01-02T03:04:08.000000001Z" in notice
-    await rig.mux.aclose()
+    await fixture.multiplexer.aclose()
 
 
 @scenario
@@ -206,26 +210,26 @@ async def test_all_instances_of_a_restarted_container_are_printed(
     api: FakeApi, client: KubeClient
 ) -> None:
     """Two restarts in two seconds: three logs, each whole, and a word at each restart."""
-    rig = Rig(api, client)
-    rig.start("p-0")
-    rig.log("p-0").write("first 0", "first 1")
+    fixture = MultiplexerFixture(api, client)
+    fixture.start("p-0")
+    fixture.log("p-0").write("first 0", "first 1")
     await settle()
-    rig.log("p-0").write("first 2")
-    second = rig.restart("p-0")
+    fixture.log("p-0").write("first 2")
+    second = fixture.restart("p-0")
     second.write("second 0", "second 1")
     await settle()
-    third = rig.restart("p-0")
+    third = fixture.restart("p-0")
     third.write("third 0")
-    rig.end("p-0")
-    assert await rig.mux.drain(60)
-    lines = rig.output.of("p-0")
+    fixture.end("p-0")
+    assert await fixture.multiplexer.drain(60)
+    lines = fixture.output.of("p-0")
     for word, count in (("first", 3), ("second", 2), ("third", 1)):
         assert [f"{word} {number}" for number in range(count)] == [
             line for line in lines if line.startswith(word)
         ]
     assert 6 == len(lines)
-    assert 2 == len([notice for notice in rig.notices if "restart" in notice])
-    await rig.mux.aclose()
+    assert 2 == len([notice for notice in fixture.notices if "restart" in notice])
+    await fixture.multiplexer.aclose()
 
 
 @scenario
@@ -233,13 +237,13 @@ async def test_an_instance_that_was_never_seen_running_is_read_as_previous(
     api: FakeApi, client: KubeClient
 ) -> None:
     """The pod is first seen after its restart: the log of the crash before is printed too."""
-    rig = Rig(api, client)
-    rig.start("p-0", show=False)
-    rig.log("p-0").write("crash")
-    rig.restart("p-0").write("again")
+    fixture = MultiplexerFixture(api, client)
+    fixture.start("p-0", show=False)
+    fixture.log("p-0").write("crash")
+    fixture.restart("p-0").write("again")
     await settle()
-    assert ["again", "crash"] == sorted(rig.output.of("p-0"))
-    await rig.mux.aclose()
+    assert ["again", "crash"] == sorted(fixture.output.of("p-0"))
+    await fixture.multiplexer.aclose()
 
 
 @scenario
@@ -247,16 +251,16 @@ async def test_instances_that_came_and_went_unseen_are_named(
     api: FakeApi, client: KubeClient
 ) -> None:
     """kubelet keeps the log of one instance before the current one; older ones are told as lost."""
-    rig = Rig(api, client)
-    rig.start("p-0", show=False)
+    fixture = MultiplexerFixture(api, client)
+    fixture.start("p-0", show=False)
     for _ in range(2):
-        rig.restart("p-0", show=False)
-    rig.restart("p-0")
+        fixture.restart("p-0", show=False)
+    fixture.restart("p-0")
     await settle()
-    rig.restart("p-0")
+    fixture.restart("p-0")
     await settle()
-    assert ["p-0/pytorch: 2 earlier logs gone unread"] == rig.mux.unread
-    await rig.mux.aclose()
+    assert ["p-0/pytorch: 2 earlier logs gone unread"] == fixture.multiplexer.unread
+    await fixture.multiplexer.aclose()
 
 
 @scenario
@@ -264,21 +268,21 @@ async def test_a_restart_that_the_watch_tells_late_mixes_no_logs(
     api: FakeApi, client: KubeClient
 ) -> None:
     """The stream opened for the first instance was the second's: both logs come, each once."""
-    rig = Rig(api, client)
-    log = rig.log("p-0")
+    fixture = MultiplexerFixture(api, client)
+    log = fixture.log("p-0")
     log.write("first 0", at="2026-01-02T03:04:05.000000001Z")
-    rig.start("p-0")
-    second = rig.restart("p-0", show=False)
+    fixture.start("p-0")
+    second = fixture.restart("p-0", show=False)
     second.write("second 0", at="2026-01-02T03:04:06.000000001Z")
     await settle()
-    rig.show("p-0")
+    fixture.show("p-0")
     await asyncio.sleep(10)
     second.write("second 1", at="2026-01-02T03:04:17.000000001Z")
-    rig.end("p-0")
-    assert await rig.mux.drain(60)
-    assert ["first 0", "second 0", "second 1"] == sorted(rig.output.of("p-0"))
-    await rig.mux.aclose()
-    assert ([], []) == (rig.mux.unread, rig.mux.incomplete)
+    fixture.end("p-0")
+    assert await fixture.multiplexer.drain(60)
+    assert ["first 0", "second 0", "second 1"] == sorted(fixture.output.of("p-0"))
+    await fixture.multiplexer.aclose()
+    assert ([], []) == (fixture.multiplexer.unread, fixture.multiplexer.incomplete)
 
 
 @scenario
@@ -286,21 +290,21 @@ async def test_a_restart_that_was_read_to_its_end_instead_of_the_log_asked_for(
     api: FakeApi, client: KubeClient
 ) -> None:
     """Two restarts, told late: the first instance's log is gone, although a stream for it ended."""
-    rig = Rig(api, client)
-    rig.log("p-0").write("first 0")
-    rig.start("p-0", show=False)
-    shown = rig.pod("p-0")
-    rig.restart("p-0", show=False).write("second 0")
-    rig.restart("p-0", show=False).write("third 0")
-    rig.end("p-0", show=False)
-    rig.mux.observe(shown, "worker", 0)
+    fixture = MultiplexerFixture(api, client)
+    fixture.log("p-0").write("first 0")
+    fixture.start("p-0", show=False)
+    shown = fixture.pod("p-0")
+    fixture.restart("p-0", show=False).write("second 0")
+    fixture.restart("p-0", show=False).write("third 0")
+    fixture.end("p-0", show=False)
+    fixture.multiplexer.observe(shown, "worker", 0)
     await asyncio.sleep(1)
-    rig.show("p-0")
-    assert await rig.mux.drain(60)
-    assert ["second 0", "third 0"] == sorted(rig.output.of("p-0"))
-    assert [b"third 0"] == rig.mux.last_lines("p-0", "pytorch")
-    assert ["p-0/pytorch: gone before it was read"] == rig.mux.unread
-    await rig.mux.aclose()
+    fixture.show("p-0")
+    assert await fixture.multiplexer.drain(60)
+    assert ["second 0", "third 0"] == sorted(fixture.output.of("p-0"))
+    assert [b"third 0"] == fixture.multiplexer.last_lines("p-0", "pytorch")
+    assert ["p-0/pytorch: gone before it was read"] == fixture.multiplexer.unread
+    await fixture.multiplexer.aclose()
 
 
 @pytest.mark.parametrize("is_told", [False, True], ids=["unseen", "seen"])
@@ -309,26 +313,26 @@ async def test_a_pod_created_again_under_its_name_is_printed_once(
     api: FakeApi, client: KubeClient, is_told: bool
 ) -> None:
     """Its log is asked for by name: what the tail of the pod before it read is not read again."""
-    rig = Rig(api, client)
-    rig.start("p-0", show=False)
-    shown = rig.pod("p-0")
-    rig.delete("p-0", show=False)
-    again = rig.begin_log("p-0")
+    fixture = MultiplexerFixture(api, client)
+    fixture.start("p-0", show=False)
+    shown = fixture.pod("p-0")
+    fixture.delete("p-0", show=False)
+    again = fixture.begin_log("p-0")
     again.write("again 0", at="2026-01-02T03:04:05.000000001Z")
     again.write_raw(b"aga", at="2026-01-02T03:04:07.000000001Z")
-    rig.start("p-0", show=False)
-    rig.mux.observe(shown, "worker", 0)
+    fixture.start("p-0", show=False)
+    fixture.multiplexer.observe(shown, "worker", 0)
     await asyncio.sleep(1)
     if is_told:
-        rig.mux.forget("p-0")
-    rig.show("p-0")
+        fixture.multiplexer.pod_deleted("p-0")
+    fixture.show("p-0")
     await asyncio.sleep(1)
-    rig.end("p-0")
-    assert await rig.mux.drain(60)
-    assert ["again 0", "aga"] == rig.output.of("p-0")
-    assert ["p-0/pytorch: gone before it was read"] == rig.mux.unread
-    await rig.mux.aclose()
-    assert [] == rig.mux.incomplete
+    fixture.end("p-0")
+    assert await fixture.multiplexer.drain(60)
+    assert ["again 0", "aga"] == fixture.output.of("p-0")
+    assert ["p-0/pytorch: gone before it was read"] == fixture.multiplexer.unread
+    await fixture.multiplexer.aclose()
+    assert [] == fixture.multiplexer.incomplete
 
 
 @scenario
@@ -336,43 +340,43 @@ async def test_a_pod_that_waits_to_start_again_ends_the_log_before(
     api: FakeApi, client: KubeClient
 ) -> None:
     """The new pod has no container yet, and nobody saw the old one go: its log is named."""
-    rig = Rig(api, client)
-    rig.start("p-0")
-    rig.log("p-0").write("first 0")
+    fixture = MultiplexerFixture(api, client)
+    fixture.start("p-0")
+    fixture.log("p-0").write("first 0")
     await settle()
-    rig.delete("p-0", show=False)
+    fixture.delete("p-0", show=False)
     await api.server.drop()
-    rig.start("p-0", show=False)
+    fixture.start("p-0", show=False)
     api.store.patch(
         api.collection("pods", NAMESPACE),
         "p-0",
         {"status": {"phase": "Pending", "containerStatuses": []}},
     )
-    rig.show("p-0")
-    assert await rig.mux.drain(60)
-    assert ["first 0"] == rig.output.of("p-0")
-    assert ["p-0/pytorch: gone before its end was read"] == rig.mux.incomplete
-    await rig.mux.aclose()
+    fixture.show("p-0")
+    assert await fixture.multiplexer.drain(60)
+    assert ["first 0"] == fixture.output.of("p-0")
+    assert ["p-0/pytorch: gone before its end was read"] == fixture.multiplexer.incomplete
+    await fixture.multiplexer.aclose()
 
 
 @scenario
 async def test_a_restart_between_two_streams_is_no_gap(api: FakeApi, client: KubeClient) -> None:
     """The reopened stream is the next instance's, before the watch says so: nothing is lost."""
-    rig = Rig(api, client)
-    rig.start("p-0")
-    first = rig.log("p-0")
+    fixture = MultiplexerFixture(api, client)
+    fixture.start("p-0")
+    first = fixture.log("p-0")
     first.cuts.append(Cut(after=60))
     first.write("first 0", at="2026-01-02T03:04:05.000000001Z")
     first.write("first 1", at="2026-01-02T03:04:05.000000002Z")
-    second = rig.restart("p-0", show=False)
+    second = fixture.restart("p-0", show=False)
     second.write("second 0", at="2026-01-02T03:04:06.000000001Z")
     await asyncio.sleep(2)
-    rig.show("p-0")
-    rig.end("p-0")
-    assert await rig.mux.drain(60)
-    assert ["first 0", "first 1", "second 0"] == sorted(rig.output.of("p-0"))
-    assert [] == [notice for notice in rig.notices if "missing" in notice]
-    await rig.mux.aclose()
+    fixture.show("p-0")
+    fixture.end("p-0")
+    assert await fixture.multiplexer.drain(60)
+    assert ["first 0", "first 1", "second 0"] == sorted(fixture.output.of("p-0"))
+    assert [] == [notice for notice in fixture.notices if "missing" in notice]
+    await fixture.multiplexer.aclose()
 
 
 @scenario
@@ -380,17 +384,17 @@ async def test_a_log_that_another_was_taken_for_is_not_finished_by_an_empty_rest
     api: FakeApi, client: KubeClient
 ) -> None:
     """Nothing of the first log is as new as the second's lines, which were taken for its own."""
-    rig = Rig(api, client)
-    rig.log("p-0").write("first 0", at="2026-01-02T03:04:05.000000001Z")
-    rig.start("p-0")
-    rig.restart("p-0", show=False).write("second 0", at="2026-01-02T03:04:16.000000001Z")
+    fixture = MultiplexerFixture(api, client)
+    fixture.log("p-0").write("first 0", at="2026-01-02T03:04:05.000000001Z")
+    fixture.start("p-0")
+    fixture.restart("p-0", show=False).write("second 0", at="2026-01-02T03:04:16.000000001Z")
     await settle()
     api.fail(verb="log", path=r"/log\?(?!.*previous)", times=3, status=500)
-    rig.show("p-0")
-    rig.end("p-0")
-    assert await rig.mux.drain(60)
-    assert ["first 0", "second 0"] == sorted(rig.output.of("p-0"))
-    await rig.mux.aclose()
+    fixture.show("p-0")
+    fixture.end("p-0")
+    assert await fixture.multiplexer.drain(60)
+    assert ["first 0", "second 0"] == sorted(fixture.output.of("p-0"))
+    await fixture.multiplexer.aclose()
 
 
 @scenario
@@ -398,25 +402,25 @@ async def test_a_restart_that_the_status_tells_late_is_printed_once(
     api: FakeApi, client: KubeClient
 ) -> None:
     """A kubelet that was cut off serves the next instance's log before it tells of the restart."""
-    rig = Rig(api, client)
-    rig.start("p-0")
-    first = rig.log("p-0")
+    fixture = MultiplexerFixture(api, client)
+    fixture.start("p-0")
+    first = fixture.log("p-0")
     first.cuts.append(Cut(after=60))
     first.write("first 0", at="2026-01-02T03:04:05.000000001Z")
     first.write("first 1", at="2026-01-02T03:04:05.000000002Z")
     await asyncio.sleep(0.1)
-    second = rig.begin_log("p-0")
+    second = fixture.begin_log("p-0")
     second.write("second 0", at="2026-01-02T03:04:06.000000001Z")
     await asyncio.sleep(20)
-    assert ["first 0", "second 0"] == rig.output.of("p-0")
-    rig.tell_restart("p-0")
+    assert ["first 0", "second 0"] == fixture.output.of("p-0")
+    fixture.tell_restart("p-0")
     await asyncio.sleep(20)
     second.write("second 1", at="2026-01-02T03:04:37.000000001Z")
-    rig.end("p-0")
-    assert await rig.mux.drain(60)
-    assert ["first 0", "second 0", "first 1", "second 1"] == rig.output.of("p-0")
-    await rig.mux.aclose()
-    assert ([], []) == (rig.mux.unread, rig.mux.incomplete)
+    fixture.end("p-0")
+    assert await fixture.multiplexer.drain(60)
+    assert ["first 0", "second 0", "first 1", "second 1"] == fixture.output.of("p-0")
+    await fixture.multiplexer.aclose()
+    assert ([], []) == (fixture.multiplexer.unread, fixture.multiplexer.incomplete)
 
 
 @scenario
@@ -428,19 +432,19 @@ async def test_a_restart_that_the_watch_does_not_tell_mixes_no_logs(
     So it is, again and again, when our token is not accepted just then.
     """
     api.fail(verb="get", times=2, status=401)
-    rig = Rig(api, client)
-    rig.start("p-0")
-    rig.log("p-0").write("first 0", at="2026-01-02T03:04:05.000000001Z")
+    fixture = MultiplexerFixture(api, client)
+    fixture.start("p-0")
+    fixture.log("p-0").write("first 0", at="2026-01-02T03:04:05.000000001Z")
     await settle()
-    rig.restart("p-0", show=False).write("second 0", at="2026-01-02T03:04:06.000000001Z")
+    fixture.restart("p-0", show=False).write("second 0", at="2026-01-02T03:04:06.000000001Z")
     await asyncio.sleep(60)
-    assert ["first 0"] == rig.output.of("p-0")
-    rig.show("p-0")
-    rig.end("p-0")
-    assert await rig.mux.drain(60)
-    assert ["first 0", "second 0"] == sorted(rig.output.of("p-0"))
-    assert [] == [notice for notice in rig.notices if "missing" in notice]
-    await rig.mux.aclose()
+    assert ["first 0"] == fixture.output.of("p-0")
+    fixture.show("p-0")
+    fixture.end("p-0")
+    assert await fixture.multiplexer.drain(60)
+    assert ["first 0", "second 0"] == sorted(fixture.output.of("p-0"))
+    assert [] == [notice for notice in fixture.notices if "missing" in notice]
+    await fixture.multiplexer.aclose()
 
 
 @scenario
@@ -449,17 +453,17 @@ async def test_a_gap_is_printed_where_pods_may_not_be_read(
 ) -> None:
     """Then the watch has five seconds to tell, and no more."""
     api.denied = {("get", "pods")}
-    rig = Rig(api, client)
-    rig.start("p-0")
-    log = rig.log("p-0")
+    fixture = MultiplexerFixture(api, client)
+    fixture.start("p-0")
+    log = fixture.log("p-0")
     log.write("a", at="2026-01-02T03:04:05.000000001Z")
     await settle()
     log.write("b", at="2026-01-02T03:04:06.000000001Z")
     del log.rows[0]
     await api.server.drop()
     await asyncio.sleep(10)
-    assert ["a", "b"] == rig.output.of("p-0")
-    await rig.mux.aclose()
+    assert ["a", "b"] == fixture.output.of("p-0")
+    await fixture.multiplexer.aclose()
 
 
 @scenario
@@ -467,16 +471,16 @@ async def test_a_pod_that_failed_before_it_was_seen_running_is_printed(
     api: FakeApi, client: KubeClient
 ) -> None:
     """From Pending to Failed in one event: the log is read all the same."""
-    rig = Rig(api, client)
-    log = rig.log("p-0")
+    fixture = MultiplexerFixture(api, client)
+    log = fixture.log("p-0")
     log.write("no such file")
     log.end()
-    rig.start("p-0")
-    rig.end("p-0")
-    assert await rig.mux.drain(10)
-    assert ["no such file"] == rig.output.of("p-0")
-    assert [b"no such file"] == rig.mux.last_lines("p-0", "pytorch")
-    await rig.mux.aclose()
+    fixture.start("p-0")
+    fixture.end("p-0")
+    assert await fixture.multiplexer.drain(10)
+    assert ["no such file"] == fixture.output.of("p-0")
+    assert [b"no such file"] == fixture.multiplexer.last_lines("p-0", "pytorch")
+    await fixture.multiplexer.aclose()
 
 
 @scenario
@@ -484,31 +488,31 @@ async def test_a_pod_deleted_in_the_middle_of_a_line_keeps_what_it_said(
     api: FakeApi, client: KubeClient
 ) -> None:
     """What came of the last line is printed, and the log is named as incomplete."""
-    rig = Rig(api, client)
-    rig.start("p-0")
-    rig.log("p-0").write("whole")
+    fixture = MultiplexerFixture(api, client)
+    fixture.start("p-0")
+    fixture.log("p-0").write("whole")
     await settle()
-    rig.log("p-0").write_raw(b"hal")
+    fixture.log("p-0").write_raw(b"hal")
     await settle()
-    rig.delete("p-0")
+    fixture.delete("p-0")
     await api.server.drop()
-    assert await rig.mux.drain(60)
-    assert ["whole", "hal"] == rig.output.of("p-0")
-    assert ["p-0/pytorch: gone before its end was read"] == rig.mux.incomplete
-    await rig.mux.aclose()
+    assert await fixture.multiplexer.drain(60)
+    assert ["whole", "hal"] == fixture.output.of("p-0")
+    assert ["p-0/pytorch: gone before its end was read"] == fixture.multiplexer.incomplete
+    await fixture.multiplexer.aclose()
 
 
 @scenario
 async def test_a_pod_that_vanished_unread_is_named(api: FakeApi, client: KubeClient) -> None:
     """A log nobody could read before the pod was deleted is told, not passed over."""
     api.fail(verb="log", status=503, times=100)
-    rig = Rig(api, client)
-    rig.start("p-0")
+    fixture = MultiplexerFixture(api, client)
+    fixture.start("p-0")
     await asyncio.sleep(5)
-    rig.delete("p-0")
-    assert await rig.mux.drain(60)
-    assert ["p-0/pytorch: gone before it was read"] == rig.mux.unread
-    await rig.mux.aclose()
+    fixture.delete("p-0")
+    assert await fixture.multiplexer.drain(60)
+    assert ["p-0/pytorch: gone before it was read"] == fixture.multiplexer.unread
+    await fixture.multiplexer.aclose()
 
 
 @scenario
@@ -516,14 +520,14 @@ async def test_a_pod_that_vanished_while_it_was_silent_is_named(
     api: FakeApi, client: KubeClient
 ) -> None:
     """An open stream that says nothing proves nothing when its pod is gone."""
-    rig = Rig(api, client)
-    rig.start("p-0")
-    rig.log("p-0").write("first 0")
+    fixture = MultiplexerFixture(api, client)
+    fixture.start("p-0")
+    fixture.log("p-0").write("first 0")
     await asyncio.sleep(10)
-    rig.mux.forget("p-0")
-    assert await rig.mux.drain(60)
-    await rig.mux.aclose()
-    assert ["p-0/pytorch: gone before its end was read"] == rig.mux.incomplete
+    fixture.multiplexer.pod_deleted("p-0")
+    assert await fixture.multiplexer.drain(60)
+    await fixture.multiplexer.aclose()
+    assert ["p-0/pytorch: gone before its end was read"] == fixture.multiplexer.incomplete
 
 
 @scenario
@@ -531,38 +535,38 @@ async def test_a_container_still_being_created_is_asked_again(
     api: FakeApi, client: KubeClient
 ) -> None:
     """400 ContainerCreating is no failure: the log comes when there is one."""
-    rig = Rig(api, client)
+    fixture = MultiplexerFixture(api, client)
     api.fail(verb="log", status=400, times=3)
-    rig.start("p-0")
-    rig.log("p-0").write("here")
+    fixture.start("p-0")
+    fixture.log("p-0").write("here")
     await asyncio.sleep(30)
-    assert ["here"] == rig.output.of("p-0")
-    await rig.mux.aclose()
+    assert ["here"] == fixture.output.of("p-0")
+    await fixture.multiplexer.aclose()
 
 
 @scenario
 async def test_one_failing_log_touches_no_other(api: FakeApi, client: KubeClient) -> None:
     """One pod's node answers nothing but 500; the others' lines come as if it were not there."""
-    rig = Rig(api, client)
+    fixture = MultiplexerFixture(api, client)
     api.fail(verb="log", path="/p-0/", status=500, times=10_000)
     for number in range(5):
-        rig.start(f"p-{number}")
-        rig.log(f"p-{number}").write("hello")
+        fixture.start(f"p-{number}")
+        fixture.log(f"p-{number}").write("hello")
     await settle()
-    assert [f"p-{number} hello" for number in range(1, 5)] == sorted(rig.output.lines())
-    await rig.mux.aclose()
+    assert [f"p-{number} hello" for number in range(1, 5)] == sorted(fixture.output.lines())
+    await fixture.multiplexer.aclose()
 
 
 @scenario
 async def test_retry_after_is_honoured(api: FakeApi, client: KubeClient) -> None:
     """A server that asks for seven seconds of peace gets them."""
-    rig = Rig(api, client)
+    fixture = MultiplexerFixture(api, client)
     api.fail(verb="log", status=429, retry_after=7, times=1)
-    rig.start("p-0")
+    fixture.start("p-0")
     await asyncio.sleep(30)
     first, second = [request.at for request in api.requests][:2]
     assert second - first >= 7
-    await rig.mux.aclose()
+    await fixture.multiplexer.aclose()
 
 
 @scenario
@@ -570,37 +574,37 @@ async def test_a_limit_of_streams_gives_every_log_its_turn(
     api: FakeApi, client: KubeClient
 ) -> None:
     """Two streams for ten containers: all lines of all come, over never more than two at once."""
-    rig = Rig(api, client, LogOptions(max_log_streams=2))
+    fixture = MultiplexerFixture(api, client, LogOptions(max_log_streams=2))
     pods = [f"p-{number}" for number in range(10)]
     for pod in pods:
-        rig.start(pod)
+        fixture.start(pod)
     for number in range(240):
         for pod in pods:
-            rig.log(pod).write(f"line {number}")
+            fixture.log(pod).write(f"line {number}")
         await asyncio.sleep(1)
-        assert sum(rig.log(pod).followers for pod in pods) <= 2
-    assert all(rig.output.of(pod) for pod in pods)
+        assert sum(fixture.log(pod).followers for pod in pods) <= 2
+    assert all(fixture.output.of(pod) for pod in pods)
     for pod in pods:
-        rig.end(pod)
-    assert await rig.mux.drain(600)
-    assert {pod: numbered(240) for pod in pods} == {pod: rig.output.of(pod) for pod in pods}
-    await rig.mux.aclose()
+        fixture.end(pod)
+    assert await fixture.multiplexer.drain(600)
+    assert {pod: numbered(240) for pod in pods} == {pod: fixture.output.of(pod) for pod in pods}
+    await fixture.multiplexer.aclose()
 
 
 @scenario
 async def test_helper_containers_are_left_out(api: FakeApi, client: KubeClient) -> None:
     """Init containers of the job are printed, those that operators and meshes add are not."""
-    rig = Rig(api, client)
+    fixture = MultiplexerFixture(api, client)
     containers = ("pytorch", "istio-proxy")
     init = ("fetch-data", "init-pytorch", "kubectl-delivery")
     for name in (*containers, *init):
-        rig.log("p-0", name).write(name)
+        fixture.log("p-0", name).write(name)
     for name in init:
-        rig.log("p-0", name).end()
-    rig.start("p-0", *containers, init=init)
+        fixture.log("p-0", name).end()
+    fixture.start("p-0", *containers, init=init)
     await settle()
-    assert ["fetch-data", "pytorch"] == sorted(rig.output.of("p-0"))
-    await rig.mux.aclose()
+    assert ["fetch-data", "pytorch"] == sorted(fixture.output.of("p-0"))
+    await fixture.multiplexer.aclose()
 
 
 @scenario
@@ -608,14 +612,14 @@ async def test_without_follow_what_is_there_is_printed_once(
     api: FakeApi, client: KubeClient
 ) -> None:
     """A dump ends although the containers go on."""
-    rig = Rig(api, client, LogOptions(follow=False))
-    rig.start("p-0")
-    rig.log("p-0").write(*numbered(5))
-    rig.mux.forget("nobody")
+    fixture = MultiplexerFixture(api, client, LogOptions(follow=False))
+    fixture.start("p-0")
+    fixture.log("p-0").write(*numbered(5))
+    fixture.multiplexer.pod_deleted("nobody")
     await settle()
-    assert await rig.mux.drain(10)
-    assert numbered(5) == rig.output.of("p-0")
-    await rig.mux.aclose()
+    assert await fixture.multiplexer.drain(10)
+    assert numbered(5) == fixture.output.of("p-0")
+    await fixture.multiplexer.aclose()
 
 
 @scenario
@@ -623,15 +627,15 @@ async def test_drain_does_not_wait_for_a_container_that_goes_on_silently(
     api: FakeApi, client: KubeClient
 ) -> None:
     """A parameter server that nobody stops holds nothing up; its log is not called incomplete."""
-    rig = Rig(api, client)
-    rig.start("ps-0")
-    rig.log("ps-0").write("serving")
+    fixture = MultiplexerFixture(api, client)
+    fixture.start("ps-0")
+    fixture.log("ps-0").write("serving")
     await settle()
     before = asyncio.get_running_loop().time()
-    assert await rig.mux.drain(600)
+    assert await fixture.multiplexer.drain(600)
     assert asyncio.get_running_loop().time() - before < 10
-    await rig.mux.aclose()
-    assert [] == rig.mux.incomplete
+    await fixture.multiplexer.aclose()
+    assert [] == fixture.multiplexer.incomplete
 
 
 @scenario
@@ -639,28 +643,28 @@ async def test_a_log_that_does_not_end_is_named_when_time_is_up(
     api: FakeApi, client: KubeClient
 ) -> None:
     """Drain says that it was not done, and the summary can say of what."""
-    rig = Rig(api, client)
-    rig.start("p-0")
+    fixture = MultiplexerFixture(api, client)
+    fixture.start("p-0")
     api.fail(verb="log", status=500, times=10_000)
     await api.server.drop()
     await asyncio.sleep(5)
-    rig.end("p-0")
-    assert not await rig.mux.drain(20)
-    await rig.mux.aclose()
-    assert ["p-0/pytorch: stopped before its end"] == rig.mux.incomplete
+    fixture.end("p-0")
+    assert not await fixture.multiplexer.drain(20)
+    await fixture.multiplexer.aclose()
+    assert ["p-0/pytorch: stopped before its end"] == fixture.multiplexer.incomplete
 
 
 @scenario
 async def test_lines_of_ten_megabytes_pass_whole(api: FakeApi, client: KubeClient) -> None:
     """A very long line hangs nothing and is not split."""
-    rig = Rig(api, client)
-    rig.start("p-0")
+    fixture = MultiplexerFixture(api, client)
+    fixture.start("p-0")
     long = "x" * 10_000_000
-    rig.log("p-0").write("before", long, "after")
-    rig.end("p-0")
-    assert await rig.mux.drain(60)
-    assert ["before", long, "after"] == rig.output.of("p-0")
-    await rig.mux.aclose()
+    fixture.log("p-0").write("before", long, "after")
+    fixture.end("p-0")
+    assert await fixture.multiplexer.drain(60)
+    assert ["before", long, "after"] == fixture.output.of("p-0")
+    await fixture.multiplexer.aclose()
 
 
 @scenario
@@ -668,21 +672,21 @@ async def test_lines_too_long_for_memory_are_printed_in_pieces(
     api: FakeApi, client: KubeClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Progress bars that only ever return the carriage are shown as they grow, not kept."""
-    monkeypatch.setattr("dlf.logs.desk.LONG_LINE", 1000)
-    monkeypatch.setattr("dlf.logs.desk.LONG_LINES", 5000)
-    rig = Rig(api, client)
+    monkeypatch.setattr("dlf.logs.context.PARTIAL_LINE_MIN_BYTES", 1000)
+    monkeypatch.setattr("dlf.logs.context.PARTIAL_LINES_TOTAL_BYTES", 5000)
+    fixture = MultiplexerFixture(api, client)
     bar = "".join(f"{number:06d} of it\r" for number in range(20_000))
     pods = [f"p-{number}" for number in range(10)]
     for pod in pods:
-        rig.start(pod)
-        rig.log(pod).write_raw(bar.encode())
+        fixture.start(pod)
+        fixture.log(pod).write_raw(bar.encode())
     await settle()
-    assert all(len("".join(rig.output.of(pod))) > len(bar) - 70_000 for pod in pods)
+    assert all(len("".join(fixture.output.of(pod))) > len(bar) - 70_000 for pod in pods)
     for pod in pods:
-        rig.end(pod)
-    assert await rig.mux.drain(60)
-    assert dict.fromkeys(pods, bar) == {pod: "".join(rig.output.of(pod)) for pod in pods}
-    await rig.mux.aclose()
+        fixture.end(pod)
+    assert await fixture.multiplexer.drain(60)
+    assert dict.fromkeys(pods, bar) == {pod: "".join(fixture.output.of(pod)) for pod in pods}
+    await fixture.multiplexer.aclose()
 
 
 @scenario
@@ -693,28 +697,28 @@ async def test_a_blocked_output_stops_the_logs_and_nothing_else(
     read, write = os.pipe()
     os.set_blocking(read, False)
     writer = Writer(write)
-    rig = Rig(api, client, output=writer)
+    fixture = MultiplexerFixture(api, client, output=writer)
     pods = [f"p-{number}" for number in range(5)]
     for pod in pods:
-        rig.start(pod)
-        rig.log(pod).write(*(f"{number} " + "x" * 1000 for number in range(2000)))
+        fixture.start(pod)
+        fixture.log(pod).write(*(f"{number} " + "x" * 1000 for number in range(2000)))
     await settle()
-    assert HIGH_WATER < writer.waiting < HIGH_WATER + len(pods) * 100_000
+    assert HIGH_WATER_BYTES < writer.waiting < HIGH_WATER_BYTES + len(pods) * 100_000
     assert 5 == len((await client.list(POD, "ml", Pod))[0])
     for pod in pods:
-        rig.end(pod)
-    drained = asyncio.create_task(rig.mux.drain(600))
+        fixture.end(pod)
+    wait_drained = asyncio.create_task(fixture.multiplexer.drain(600))
     got = b""
-    while not (drained.done() and not writer.waiting):
+    while not (wait_drained.done() and not writer.waiting):
         try:
             got += os.read(read, 1 << 20)
         except BlockingIOError:
             await asyncio.sleep(0)
-    assert drained.result()
+    assert wait_drained.result()
     for pod in pods:
         printed = [line.split()[1] for line in got.splitlines() if line.startswith(pod.encode())]
         assert [b"%d" % number for number in range(2000)] == printed
-    await rig.mux.aclose()
+    await fixture.multiplexer.aclose()
     writer.close()
     os.close(read)
     os.close(write)
@@ -728,16 +732,16 @@ async def test_a_reader_that_leaves_ends_every_log_quietly(
     read, write = os.pipe()
     told: list[OutputClosed] = []
     writer = Writer(write, told.append)
-    rig = Rig(api, client, output=writer)
-    rig.start("p-0")
+    fixture = MultiplexerFixture(api, client, output=writer)
+    fixture.start("p-0")
     os.close(read)
-    rig.log("p-0").write("hello")
+    fixture.log("p-0").write("hello")
     await settle()
-    rig.log("p-0").write("hello")
+    fixture.log("p-0").write("hello")
     await settle()
-    assert await rig.mux.drain(600)
-    await rig.mux.aclose()
-    assert ([""], []) == ([closed.reason for closed in told], rig.notices)
+    assert await fixture.multiplexer.drain(600)
+    await fixture.multiplexer.aclose()
+    assert ([""], []) == ([closed.reason for closed in told], fixture.notices)
     writer.close()
     os.close(write)
 
@@ -745,30 +749,30 @@ async def test_a_reader_that_leaves_ends_every_log_quietly(
 @scenario
 async def test_repeated_lines_of_many_pods_are_collapsed(api: FakeApi, client: KubeClient) -> None:
     """One line at once, and how many repeated it when its time is over."""
-    rig = Rig(api, client, LogOptions(log_collapse=True))
+    fixture = MultiplexerFixture(api, client, LogOptions(log_collapse=True))
     for number in range(8):
-        rig.start(f"p-{number}")
-        rig.log(f"p-{number}").write("NCCL version 2.21")
+        fixture.start(f"p-{number}")
+        fixture.log(f"p-{number}").write("NCCL version 2.21")
     await asyncio.sleep(5)
-    first, told = rig.output.lines()
+    first, told = fixture.output.lines()
     pod = first.split()[0]
     assert (f"{pod} NCCL version 2.21", f"{pod} [and 7 other pods] NCCL version 2.21") == (
         first,
         told,
     )
-    await rig.mux.aclose()
+    await fixture.multiplexer.aclose()
 
 
 @scenario
 async def test_a_bug_in_one_log_comes_out(api: FakeApi, client: KubeClient) -> None:
     """What nobody foresaw is not swallowed with the task it happened in."""
-    rig = Rig(api, client, output=Broken())
-    rig.start("p-0")
-    rig.log("p-0").write("hello")
+    fixture = MultiplexerFixture(api, client, output=Broken())
+    fixture.start("p-0")
+    fixture.log("p-0").write("hello")
     with pytest.raises(ZeroDivisionError):
-        await rig.mux.drain(10)
+        await fixture.multiplexer.drain(10)
     with pytest.raises(ZeroDivisionError):
-        await rig.mux.aclose()
+        await fixture.multiplexer.aclose()
 
 
 class Broken:
