@@ -6,7 +6,7 @@
     ├── ClusterLost     4   the API server was out of reach for longer than the retry budget
     └── Interrupted     130 SIGINT, 143 SIGTERM
 
-A job that failed, timed out or was deleted is a result, not an error: `dlf.job.outcome` has those.
+A job that failed, timed out or was deleted is a result, not an error: `dlf.outcome` has those.
 Whatever else is raised is a bug in dlf and ends with 70.
 """
 

@@ -9,7 +9,7 @@ from dlf.commands.table import table
 from dlf.edge import Edge
 from dlf.errors import ExitCode, UsageError, nearest
 from dlf.frameworks import BY_NAME
-from dlf.job.check import Line, Result, check
+from dlf.preflight.checks import Line, Result, check
 
 
 def run(argv: Sequence[str], edge: Edge) -> ExitCode:

@@ -6,7 +6,7 @@ from dlf.commands.arguments import Selection, read
 from dlf.commands.cluster import connect
 from dlf.edge import Edge
 from dlf.errors import ExitCode
-from dlf.job.lookup import one
+from dlf.inspect.lookup import one
 from dlf.job.stop import EXPIRED, delete
 from dlf.task.settings import Connection
 

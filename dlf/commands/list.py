@@ -10,7 +10,7 @@ from dlf.commands.cluster import connect
 from dlf.commands.table import age, table
 from dlf.edge import Edge
 from dlf.errors import ExitCode
-from dlf.job.view import Row, overview
+from dlf.inspect.views import Row, overview
 from dlf.task.settings import Connection
 
 _GROUPS = (("Output", Output), ("Cluster", Connection))

@@ -10,7 +10,7 @@ from dlf.commands.cluster import connect, verbose_notify
 from dlf.commands.printing import log_options, log_writer
 from dlf.edge import Edge
 from dlf.errors import ExitCode
-from dlf.job.logs import show
+from dlf.inspect.print_logs import show
 from dlf.logs.multiplexer import Multiplexer
 from dlf.task import scalars
 from dlf.task.flag import Flag

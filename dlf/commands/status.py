@@ -10,8 +10,8 @@ from dlf.commands.cluster import connect
 from dlf.commands.table import age, table
 from dlf.edge import Edge
 from dlf.errors import ExitCode
-from dlf.job.lookup import one
-from dlf.job.view import Status, status
+from dlf.inspect.lookup import one
+from dlf.inspect.views import Status, status
 from dlf.task.settings import Connection
 
 _GROUPS = (("Job", Selection), ("Output", Output), ("Cluster", Connection))

@@ -11,8 +11,8 @@ from dlf.commands.invocation import GROUPS, Invocation, parse, require_image
 from dlf.edge import Edge
 from dlf.errors import DlfError, ExitCode, UsageError
 from dlf.frameworks.framework import Framework, candidates
-from dlf.job.outcome import Outcome
 from dlf.manifest.manifest import Manifest, to_text
+from dlf.outcome.outcome import Outcome
 
 _TERMINATION_LOG = "/dev/termination-log"  # kubelet's default terminationMessagePath
 
@@ -86,7 +86,7 @@ def _finish(work: Coroutine[Any, Any, Outcome], invocation: Invocation, edge: Ed
 
     An error has an outcome, too.
     """
-    from dlf.job import report
+    from dlf.outcome import report
 
     try:
         outcome: Outcome = edge.run(work)
@@ -100,7 +100,7 @@ def _finish(work: Coroutine[Any, Any, Outcome], invocation: Invocation, edge: Ed
 
 
 def _publish(outcome: Outcome, invocation: Invocation, edge: Edge) -> None:
-    from dlf.job import report
+    from dlf.outcome import report
 
     if invocation.lifecycle.report:
         _write(invocation.lifecycle.report, report.to_json(outcome), edge)

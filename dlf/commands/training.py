@@ -4,11 +4,11 @@ from dlf.commands.cluster import connect, verbose_notify
 from dlf.commands.invocation import Invocation
 from dlf.commands.printing import log_options, log_writer
 from dlf.edge import Edge
-from dlf.job.outcome import Outcome
 from dlf.job.run import Request, run
 from dlf.job.submit import choose_kind
 from dlf.logs.multiplexer import Multiplexer
 from dlf.manifest.manifest import Manifest, to_json
+from dlf.outcome.outcome import Outcome
 
 
 async def train(invocation: Invocation, edge: Edge) -> Outcome:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 
-from dlf.job.outcome import PodFailure
+from dlf.outcome.outcome import PodFailure
 
 WINDOW = timedelta(seconds=45)
 """After the first failure: in it, a victim's container may end before that of the cause.

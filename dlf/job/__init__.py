@@ -1,1 +1,1 @@
-"""One job from submission to exit code."""
+"""One job from submission to exit code: submit, adopt, follow, decide, stop, remove."""

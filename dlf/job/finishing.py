@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from dlf.job.roles import Identity
+from dlf.diagnose.roles import Identity
 from dlf.manifest.kinds import VOLCANO_JOB
 from dlf.manifest.observed import Job
 from dlf.manifest.phase import JobState, Phase, job_state

@@ -8,16 +8,17 @@ from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from typing import Any
 
-from dlf.job import finishing, pulls
+from dlf.diagnose import image_pulls as pulls
+from dlf.diagnose.pod_state import ended, words
+from dlf.diagnose.roles import replicas
+from dlf.diagnose.start_reasons import Starting
+from dlf.job import finishing
 from dlf.job.ending import End, Ending
-from dlf.job.pod_state import ended, words
 from dlf.job.pods import Pods
 from dlf.job.progress import Progress
-from dlf.job.removal import stays
-from dlf.job.roles import replicas
-from dlf.job.starting import Starting
+from dlf.job.remove import stays
+from dlf.job.resilient_watch import watch
 from dlf.job.timers import Timers
-from dlf.job.watching import watch
 from dlf.kube.client import KubeClient
 from dlf.kube.follow import Change, Snapshot
 from dlf.logs.multiplexer import Multiplexer

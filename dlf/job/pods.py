@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator, Mapping
 
-from dlf.job.pod_state import is_late, started
-from dlf.job.roles import Identity, identify
+from dlf.diagnose.pod_state import is_late, started
+from dlf.diagnose.roles import Identity, identify
 from dlf.kube.follow import Change, Snapshot
 from dlf.logs.multiplexer import Multiplexer
 from dlf.manifest.observed import Pod

@@ -5,21 +5,21 @@ from collections.abc import Callable, Mapping
 
 import msgspec
 
+from dlf.diagnose.roles import ranks
 from dlf.errors import DlfError, ExitCode, Rejected
 from dlf.frameworks.framework import Framework
-from dlf.job.decide import decide, with_logs
 from dlf.job.ending import End
 from dlf.job.follower import Follower
-from dlf.job.launcher import Launcher
-from dlf.job.outcome import Outcome
-from dlf.job.roles import ranks
+from dlf.job.launcher_pod import Launcher
 from dlf.job.stop import EXPIRED, SIGNALLED, stop, stop_rest
 from dlf.job.submit import choose_kind, spec_hash, submit
+from dlf.job.summary import decide, with_logs
 from dlf.kube.client import NONCE, KubeClient
 from dlf.logs.multiplexer import Multiplexer
 from dlf.manifest.kinds import Kind
 from dlf.manifest.manifest import Manifest, to_json
 from dlf.manifest.observed import Job
+from dlf.outcome.outcome import Outcome
 from dlf.task.settings import Lifecycle, TaskSettings
 
 _DRAIN = 30.0  # seconds that pods get to end by themselves when the job's result is known

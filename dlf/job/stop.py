@@ -6,8 +6,8 @@ from contextlib import suppress
 
 from dlf.errors import DlfError
 from dlf.job.follower import Follower
-from dlf.job.launcher import Launcher
-from dlf.job.removal import ask, cleans_up, gone, patch, release, stays
+from dlf.job.launcher_pod import Launcher
+from dlf.job.remove import ask, cleans_up, gone, patch, release, stays
 from dlf.kube.client import KubeClient
 from dlf.manifest.kinds import Kind
 from dlf.manifest.observed import Job

@@ -8,8 +8,8 @@ import msgspec
 
 from dlf.errors import Rejected
 from dlf.frameworks.framework import Framework, candidates
-from dlf.job.existing import SPEC_HASH, decide, is_own
-from dlf.job.removal import patch, remove
+from dlf.job.adopt import SPEC_HASH, decide, is_own
+from dlf.job.remove import patch, remove
 from dlf.kube.client import NONCE, KubeClient
 from dlf.manifest.kinds import Kind
 from dlf.manifest.manifest import Manifest, to_json

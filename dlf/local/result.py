@@ -3,9 +3,9 @@
 from dlf.diagnose.first_cause import victims_last
 from dlf.diagnose.log_evidence import find_evidence, shown
 from dlf.errors import ExitCode
-from dlf.job.outcome import Outcome, PodFailure
-from dlf.job.report import describe
 from dlf.local.attempt import Attempt, PodEnd
+from dlf.outcome.outcome import Outcome, PodFailure
+from dlf.outcome.report import describe
 
 
 def conclude(name: str, attempt: Attempt, *, strict: bool) -> Outcome:

@@ -9,7 +9,6 @@ from functools import partial
 from pathlib import Path
 
 from dlf.errors import UsageError
-from dlf.job.outcome import Outcome
 from dlf.local import accelerators
 from dlf.local.attempt import Attempt
 from dlf.local.console import Console
@@ -19,6 +18,7 @@ from dlf.local.reaper import MARK_VARIABLE, Reaper
 from dlf.local.result import conclude
 from dlf.logs.log_options import LogOptions
 from dlf.manifest.manifest import Manifest
+from dlf.outcome.outcome import Outcome
 
 _TMP = "/tmp"  # noqa: S108 - the directory in it has an unguessable name, and must be new
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import httpx
 
-from dlf.job.permissions import rules
+from dlf.preflight.permissions import rules
 
 from .pki import Authority
 from .sandbox import wait_until

@@ -3,8 +3,8 @@
 import pytest
 
 from dlf.diagnose.first_cause import victims_last
-from dlf.job.outcome import PodFailure
 from dlf.outcome.evidence import Evidence
+from dlf.outcome.outcome import PodFailure
 
 LOST = Evidence(error="RuntimeError: Connection closed by peer", is_victim=True)
 OWN = Evidence(error="ValueError: no data")

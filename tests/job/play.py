@@ -17,10 +17,10 @@ from dlf.commands.training import train as train_in_cluster
 from dlf.edge import Edge
 from dlf.errors import DlfError, ExitCode
 from dlf.frameworks import BY_NAME
-from dlf.job import report
-from dlf.job.outcome import Outcome
 from dlf.job.submit import spec_hash
 from dlf.logs import multiplexer
+from dlf.outcome import report
+from dlf.outcome.outcome import Outcome
 
 ENV = {
     "KFJ_NAMESPACE": NAMESPACE,

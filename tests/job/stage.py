@@ -13,9 +13,9 @@ from fake_api import FakeApi
 from fake_api.logs import ContainerLog
 from fake_api.store import Collection, Object
 
-from dlf.job.existing import SPEC_HASH
-from dlf.job.outcome import Outcome
+from dlf.job.adopt import SPEC_HASH
 from dlf.manifest.kinds import Kind
+from dlf.outcome.outcome import Outcome
 
 NAMESPACE = "pipeline"
 

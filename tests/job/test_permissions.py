@@ -11,8 +11,8 @@ from job.play import Played, play
 from job.stage import Stage
 
 from dlf.errors import ExitCode
-from dlf.job.permissions import verbs
 from dlf.manifest.kinds import PYTORCHJOB, VOLCANO_JOB, Kind
+from dlf.preflight.permissions import verbs
 
 
 def asked(request: Request) -> str:

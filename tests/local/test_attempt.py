@@ -10,12 +10,12 @@ from local.planning import rendered
 
 from dlf.errors import ExitCode
 from dlf.frameworks import BY_NAME
-from dlf.job.outcome import Outcome
 from dlf.local import attempt
 from dlf.local.run import run
 from dlf.logs.log_options import LogOptions
 from dlf.manifest.kubeflow import PyTorchJobSpec
 from dlf.manifest.manifest import Manifest
+from dlf.outcome.outcome import Outcome
 
 
 class Here:

@@ -6,11 +6,11 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
+from dlf.diagnose.events import moment
+from dlf.diagnose.pod_state import containers, words
+from dlf.diagnose.roles import identify, replicas
 from dlf.errors import Rejected
-from dlf.job.events import moment
-from dlf.job.lookup import Found, of_dlf
-from dlf.job.pod_state import containers, words
-from dlf.job.roles import identify, replicas
+from dlf.inspect.lookup import Found, of_dlf
 from dlf.kube.client import KubeClient
 from dlf.manifest.kinds import EVENT, POD, TRAINING_LABEL, VOLCANO_LABEL, Kind
 from dlf.manifest.observed import Event, Job, Pod

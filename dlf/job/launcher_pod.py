@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping
 
+from dlf.diagnose import pod_state
 from dlf.errors import Rejected
-from dlf.job import pod_state
 from dlf.kube.client import KubeClient
 from dlf.manifest.kinds import POD
 from dlf.manifest.meta import OwnerReference

@@ -6,8 +6,8 @@ from typing import Any
 import msgspec
 
 from dlf.errors import DlfError, ExitCode
-from dlf.job.outcome import Outcome, PodFailure
 from dlf.logs.readable import readable, shorten
+from dlf.outcome.outcome import Outcome, PodFailure
 
 _TERMINATION_MESSAGE_LIMIT = 4096  # bytes that kubelet keeps of /dev/termination-log
 _MEANINGS = {

@@ -9,7 +9,7 @@ from job.play import Played, play
 from job.stage import Stage
 
 from dlf.errors import ExitCode
-from dlf.job import report
+from dlf.outcome import report
 
 
 def headline(played: Played) -> str:

@@ -4,11 +4,11 @@ import asyncio
 from collections.abc import Callable, Mapping
 from contextlib import aclosing
 
+from dlf.diagnose.pod_state import ended
+from dlf.diagnose.roles import ranks, replicas
+from dlf.inspect.lookup import Found, missing, named, only, serving
 from dlf.job.follower import Follower
-from dlf.job.lookup import Found, missing, named, only, serving
-from dlf.job.pod_state import ended
 from dlf.job.pods import Pods
-from dlf.job.roles import ranks, replicas
 from dlf.kube.client import KubeClient
 from dlf.kube.follow import Snapshot, follow
 from dlf.logs.multiplexer import Multiplexer

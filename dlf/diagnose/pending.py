@@ -5,9 +5,9 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from dlf.job.events import Warnings
-from dlf.job.pod_state import is_late, words
-from dlf.job.pulls import Pulls
+from dlf.diagnose.events import Warnings
+from dlf.diagnose.image_pulls import Pulls
+from dlf.diagnose.pod_state import is_late, words
 from dlf.manifest.observed import Pod
 
 _SHOWN = 3

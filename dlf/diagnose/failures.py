@@ -4,11 +4,11 @@ from collections.abc import Callable, Iterable
 
 from dlf.diagnose.first_cause import victims_last
 from dlf.diagnose.log_evidence import find_evidence, shown
-from dlf.job.outcome import PodFailure
-from dlf.job.pod_state import containers, disruption, stopped
-from dlf.job.roles import Identity
+from dlf.diagnose.pod_state import containers, disruption, stopped
+from dlf.diagnose.roles import Identity
 from dlf.logs.log_options import SIDECARS
 from dlf.manifest.observed import ContainerStatus, Pod, Terminated
+from dlf.outcome.outcome import PodFailure
 
 # How a container ends that a signal ended: most often, since another one had failed.
 _SIGNALLED = {137, 143}

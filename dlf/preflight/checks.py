@@ -7,18 +7,18 @@ from typing import Any
 
 import msgspec
 
+from dlf.diagnose.pod_group import QUEUE, Queue
 from dlf.errors import Rejected
 from dlf.frameworks.framework import Framework, candidates
-from dlf.job.fit import Node, obstacle
-from dlf.job.gang import QUEUE, Queue
-from dlf.job.permissions import Verb, verbs
-from dlf.job.references import Reference, references, roles
 from dlf.job.submit import choose_kind
 from dlf.kube.client import KubeClient
 from dlf.manifest.kinds import VOLCANO_JOB, Kind
 from dlf.manifest.manifest import Manifest, to_json
 from dlf.manifest.names import NAME_LIMIT
 from dlf.manifest.volcano import VolcanoJobSpec
+from dlf.preflight.capacity import Node, obstacle
+from dlf.preflight.permissions import Verb, verbs
+from dlf.preflight.references import Reference, references, roles
 from dlf.task.settings import TaskSettings
 
 _NAMESPACE = Kind(group="", version="v1", name="Namespace", plural="namespaces")

@@ -4,7 +4,7 @@ import re
 
 import msgspec
 
-from dlf.job.pod_state import waiting
+from dlf.diagnose.pod_state import waiting
 from dlf.manifest.observed import Pod
 
 GRACE = 300.0

@@ -1,6 +1,6 @@
 """The table of permissions, and what is made of it: docs/how-to/rbac.md and examples/rbac.yaml.
 
-`pytest tests/commands --update-golden` writes both anew.
+`pytest tests/preflight --update-golden` writes both anew.
 """
 
 from collections.abc import Iterator
@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import yaml
 
-from dlf.job.permissions import JOBS, PERMISSIONS, Need, rules
+from dlf.preflight.permissions import JOBS, PERMISSIONS, Need, rules
 
 ROOT = Path(__file__).parents[2]
 DOC, EXAMPLE = ROOT / "docs/how-to/rbac.md", ROOT / "examples/rbac.yaml"
@@ -18,7 +18,7 @@ BEGIN, END = "<!-- generated: permissions -->\n", "<!-- end of generated -->\n"
 
 HEAD = """\
 # What dlf needs to be allowed, by namespace; docs/how-to/rbac.md says what each rule is for.
-# Generated from dlf/job/permissions.py.
+# Generated from dlf/preflight/permissions.py.
 # The namespace `pipeline` and the account `default` are those that the pipeline's pods run as.
 """
 

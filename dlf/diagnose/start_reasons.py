@@ -9,11 +9,11 @@ from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing
 from typing import TypeVar
 
+from dlf.diagnose.events import Warnings
+from dlf.diagnose.image_pulls import Pulls
+from dlf.diagnose.pending import Waiting, why
+from dlf.diagnose.pod_group import QUEUE, PodGroup, Queue, group_name, why_not_admitted
 from dlf.errors import DlfError, Rejected
-from dlf.job.events import Warnings
-from dlf.job.gang import QUEUE, PodGroup, Queue, group_name, why_not_admitted
-from dlf.job.pending import Waiting, why
-from dlf.job.pulls import Pulls
 from dlf.kube.client import KubeClient
 from dlf.kube.follow import Change, Snapshot, follow
 from dlf.manifest.kinds import EVENT, POD_GROUP, Kind

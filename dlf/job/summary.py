@@ -2,16 +2,16 @@
 
 import msgspec
 
+from dlf.diagnose.failures import failures
 from dlf.errors import ExitCode
 from dlf.job.ending import End, Ending
-from dlf.job.failures import failures
 from dlf.job.follower import Follower
-from dlf.job.outcome import Outcome, PodFailure
-from dlf.job.removal import cleans_up
-from dlf.job.report import describe
+from dlf.job.remove import cleans_up
 from dlf.logs.multiplexer import Multiplexer
 from dlf.manifest.kinds import Kind
 from dlf.manifest.phase import Phase
+from dlf.outcome.outcome import Outcome, PodFailure
+from dlf.outcome.report import describe
 
 _LISTED = 5
 

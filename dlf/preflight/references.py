@@ -4,12 +4,12 @@ from collections.abc import Iterable
 
 import msgspec
 
-from dlf.job.fit import Role
 from dlf.manifest.kinds import Kind
 from dlf.manifest.kubeflow import replica_specs
 from dlf.manifest.manifest import Manifest
 from dlf.manifest.pods import PodSpec
 from dlf.manifest.volcano import VolcanoJobSpec
+from dlf.preflight.capacity import Role
 
 CLAIM = Kind(group="", version="v1", name="PersistentVolumeClaim", plural="persistentvolumeclaims")
 CONFIG_MAP = Kind(group="", version="v1", name="ConfigMap", plural="configmaps")

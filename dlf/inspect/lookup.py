@@ -3,7 +3,7 @@
 import asyncio
 
 from dlf.errors import DlfError, Rejected, UsageError
-from dlf.job.existing import SPEC_HASH
+from dlf.job.adopt import SPEC_HASH
 from dlf.kube.client import KubeClient
 from dlf.manifest.kinds import JOB_KINDS, Kind
 from dlf.manifest.observed import Job

@@ -1,0 +1,1 @@
+"""Reads jobs that exist already: for `dlf list`, `dlf status`, `dlf logs`."""
