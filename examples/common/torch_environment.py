@@ -7,6 +7,7 @@ torchrun its own store listens on the master port, so the ranks meet through tor
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Sequence
 from datetime import timedelta
 
@@ -45,6 +46,7 @@ class TorchGroup:
 
 def join() -> Group:
     """Return the group of all ranks: by torch where it is installed, else by plain sockets."""
+    warnings.filterwarnings("ignore", "Failed to initialize NumPy")  # torch alone is enough
     try:
         return TorchGroup()
     except ModuleNotFoundError:

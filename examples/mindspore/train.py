@@ -38,9 +38,10 @@ def main() -> None:
     code = worker.wait()
     for scheduler in schedulers:  # the other workers still sign off there
         try:
-            scheduler.wait(SCHEDULER_SECONDS if code == 0 else 0)
+            code = scheduler.wait(SCHEDULER_SECONDS if code == 0 else 0) or code
         except subprocess.TimeoutExpired:
             scheduler.kill()
+            code = code or "the scheduler did not end: a worker has trained and not signed off"
     raise SystemExit(code)
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
+import warnings
 from datetime import timedelta
 from pathlib import Path
 
@@ -19,6 +20,7 @@ from process_group import PATIENCE_SECONDS, ProcessGroup, wait_for_name
 
 def main() -> None:
     """Train with what is installed; the operator or torchrun has set the environment."""
+    warnings.filterwarnings("ignore", "Failed to initialize NumPy")  # torch alone is enough
     try:
         import torch  # noqa: F401
     except ModuleNotFoundError:

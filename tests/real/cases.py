@@ -1,7 +1,8 @@
 """The examples with their real frameworks: how each is started, and what is promised of it."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from . import environments
 from .environments import MPI, MXNET, PADDLE, TENSORFLOW, TORCH_OF_DEBIAN, Environment
 
 
@@ -103,5 +104,44 @@ SMALL = (
     ),
 )
 """In every run."""
-LARGE: tuple[Case, ...] = ()
+LARGE = (
+    replace(TORCH, name="PyTorch of PyPI", environment=environments.TORCH),
+    replace(
+        TORCH,
+        name="PyTorch of PyPI, torchrun",
+        environment=environments.TORCH,
+        command="torchrun examples/pytorch/train.py",
+        killed=1,
+    ),
+    Case(
+        name="DeepSpeed",
+        environment=environments.DEEPSPEED,
+        framework="deepspeed",
+        flags=("--num_worker", "2"),
+        command="python3 examples/deepspeed/train.py",
+        library="DeepSpeed",
+        pods=_WORKERS,
+        size=2,
+    ),
+    Case(
+        name="MindSpore",
+        environment=environments.MINDSPORE,
+        framework="mindspore",
+        flags=("--num_worker", "2"),
+        command="python3 examples/mindspore/train.py",
+        library="MindSpore",
+        pods=_WORKERS,
+        size=2,
+    ),
+    Case(
+        name="MindFormers' msrun_launcher.sh, MindSpore",
+        environment=environments.MINDSPORE,
+        framework="mindformers",
+        flags=("--num_worker", "2"),
+        command="bash examples/mindformers/scripts/msrun_launcher.sh examples/mindformers/train.py",
+        library="MindSpore",
+        pods=("master-0", "worker-0"),
+        size=2,
+    ),
+)
 """With `-m "real and large"`."""

@@ -3,8 +3,12 @@
 from collections.abc import Iterator
 
 import pytest
+from cluster.conftest import cluster, workspace
+from cluster.test_mpi import kubectl_image
 
 from .table import Table
+
+__all__ = ["cluster", "kubectl_image", "table", "workspace"]
 
 
 @pytest.fixture(scope="session")

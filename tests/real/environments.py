@@ -137,7 +137,18 @@ MXNET = Environment("mxnet")
 PADDLE = Environment("paddle")
 TENSORFLOW = Environment("tf")
 
+TORCH = Environment("torch")
+DEEPSPEED = Environment(
+    "deepspeed",
+    over=TORCH,
+    sources=(
+        Source("deepspeed==0.19.8", variables={"DS_BUILD_OPS": "0", "DS_ACCELERATOR": "cpu"}),
+    ),
+)
+MEGATRON = Environment("megatron", over=TORCH)
+MINDSPORE = Environment("mindspore")
+
 SMALL = (TORCH_OF_DEBIAN, MPI, MXNET, PADDLE, TENSORFLOW)
 """What every run of the tests uses."""
-LARGE: tuple[Environment, ...] = ()
+LARGE = (TORCH, DEEPSPEED, MEGATRON, MINDSPORE)
 """What only `-m "real and large"` uses: gigabytes, or minutes of compiling."""

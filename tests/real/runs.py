@@ -5,13 +5,16 @@ import re
 import subprocess
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
 
+from dlf.errors import ExitCode
+
 from .cases import Case
+from .environments import Environment
 
 PROJECT = Path(__file__).parents[2]
 FAULTS = Path(__file__).parent / "faults"
@@ -94,6 +97,19 @@ def short(pod: str) -> str:
     return re.sub(r"^.*-[0-9a-f]{4}-", "", pod)
 
 
+def assert_trained(case: Case, run: Run) -> None:
+    """Every rank is there once, in its pod, and sees all others; the loss falls."""
+    said = run.output + run.errors
+    assert run.code == ExitCode.SUCCEEDED, said
+    assert run.sizes == {case.size}, said
+    assert sorted(run.ranks) == list(range(case.size)), said
+    assert set(run.ranks.values()) == set(case.pods), said
+    if case.ordered:
+        assert run.ranks == dict(enumerate(case.pods)), said
+    assert run.losses[-1] < 0.01 * run.losses[0], said
+    assert run.done == case.size, said
+
+
 def expected(case: Case, run: Run, exit_code: int) -> Failure:
     """What a report has to say when rank 1 ends with an exit code."""
     pod = run.ranks[1]
@@ -102,9 +118,8 @@ def expected(case: Case, run: Run, exit_code: int) -> Failure:
 
 def locally(case: Case, report: Path, fault: str = "") -> Run:
     """Run a case on this machine; whatever goes wrong, it ends."""
-    environment = os.environ | {"PATH": f"{case.environment.path}:{os.environ['PATH']}"}
     words = [case.framework, "--runtime", "local", *case.flags, "--command", case.command]
-    return _run([*words, *faulty(fault)], environment, report)
+    return run([*words, *faulty(fault)], case.environment, report)
 
 
 def faulty(fault: str) -> list[str]:
@@ -117,17 +132,23 @@ def faulty(fault: str) -> list[str]:
     return [f"--env={name}={value}" for name, value in variables.items()] if fault else []
 
 
-def _run(words: Sequence[str], environment: Mapping[str, str], report: Path) -> Run:
+def run(words: Sequence[str], environment: Environment, report: Path) -> Run:
+    """Run dlf where `python3` is an environment's."""
+    path = f"{environment.path}:{os.environ['PATH']}"
     began = time.monotonic()
     ended = subprocess.run(
         [sys.executable, "-m", "dlf", *words, "--timeout", "5m", "--report", str(report)],
         cwd=PROJECT,
-        env=environment,
+        env=os.environ | {"PATH": path},
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
         check=False,
     )
-    failures = msgspec.json.decode(report.read_bytes(), type=Report).failures
     seconds = time.monotonic() - began
-    return Run(ended.returncode, ended.stdout, ended.stderr, failures, seconds)
+    return Run(ended.returncode, ended.stdout, ended.stderr, read_report(report), seconds)
+
+
+def read_report(report: Path) -> tuple[Failure, ...]:
+    """The failures in the file of `--report`, the first cause first."""
+    return msgspec.json.decode(report.read_bytes(), type=Report).failures

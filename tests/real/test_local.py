@@ -7,7 +7,7 @@ import pytest
 from dlf.errors import ExitCode
 
 from .cases import LARGE, SMALL, Case
-from .runs import expected, locally
+from .runs import assert_trained, expected, locally
 from .table import Table
 
 pytestmark = [pytest.mark.real, pytest.mark.timeout(600)]
@@ -22,15 +22,7 @@ def test_example_trains_with_all_ranks(case: Case, tmp_path: Path, table: Table)
     """Every rank is there once, in its pod, sees all others, and the loss falls."""
     with table.cell(case.name, "local", "trains") as cell:
         run = cell.ran(locally(case, tmp_path / "report"), case.library)
-        said = run.output + run.errors
-        assert run.code == ExitCode.SUCCEEDED, said
-        assert run.sizes == {case.size}, said
-        assert sorted(run.ranks) == list(range(case.size)), said
-        assert set(run.ranks.values()) == set(case.pods), said
-        if case.ordered:
-            assert run.ranks == dict(enumerate(case.pods)), said
-        assert run.losses[-1] < 0.01 * run.losses[0], said
-        assert run.done == case.size, said
+        assert_trained(case, run)
 
 
 @pytest.mark.parametrize("case", CASES)
