@@ -18,7 +18,7 @@ async def connect(flags: Connection, edge: Edge) -> AsyncIterator[tuple[KubeClie
     """
     config = load_config(edge.env, kubeconfig=flags.kubeconfig, context=flags.context)
     namespace = flags.namespace or config.namespace or "default"
-    async with KubeClient(config, outage=flags.api_outage, notice=edge.notify) as client:
+    async with KubeClient(config, outage_budget=flags.api_outage, notify=edge.notify) as client:
         yield client, namespace
 
 

@@ -15,7 +15,7 @@ from dlf.diagnose.pending import Waiting, why
 from dlf.diagnose.pod_group import QUEUE, PodGroup, Queue, group_name, why_not_admitted
 from dlf.errors import DlfError, Rejected
 from dlf.kube.client import KubeClient
-from dlf.kube.follow import Change, Snapshot, follow
+from dlf.kube.reflector import Change, Snapshot, list_and_watch
 from dlf.manifest.kinds import EVENT, POD_GROUP, Kind
 from dlf.manifest.observed import Event, Job, Pod
 
@@ -86,13 +86,15 @@ class Starting:
             self._detail(f"reasons for waiting may be missing: {error}")
 
     async def _watch_events(self) -> AsyncGenerator[None, None]:
-        steps = follow(self._client, EVENT, self._namespace, Event, field_selector="type=Warning")
+        steps = list_and_watch(
+            self._client, EVENT, self._namespace, Event, field_selector="type=Warning"
+        )
         async for event in _objects(steps):
             self.warnings.observe(event)
             yield
 
     async def _watch_group(self) -> AsyncGenerator[None, None]:
-        steps = follow(
+        steps = list_and_watch(
             self._client,
             POD_GROUP,
             self._namespace,

@@ -28,7 +28,7 @@ async def serving(client: KubeClient, word: str = "") -> list[Kind]:
         names = ", ".join(dict.fromkeys(kind.name for kind in JOB_KINDS))
         raise UsageError(f"--kind={word!r}: no such kind", f"write one of {names}")
     versions = sorted({(kind.group, kind.version) for kind in wanted})
-    plurals = await asyncio.gather(*(client.served(*version) for version in versions))
+    plurals = await asyncio.gather(*(client.served_resources(*version) for version in versions))
     served = dict(zip(versions, plurals, strict=True))
     found = [kind for kind in wanted if kind.plural in served[kind.group, kind.version]]
     if not found:

@@ -10,7 +10,7 @@ from dlf.inspect.lookup import Found, missing, named, only, serving
 from dlf.job.follower import Follower
 from dlf.job.pods import Pods
 from dlf.kube.client import KubeClient
-from dlf.kube.follow import Snapshot, follow
+from dlf.kube.reflector import Snapshot, list_and_watch
 from dlf.logs.multiplexer import Multiplexer
 from dlf.manifest.kinds import POD
 from dlf.manifest.observed import Pod
@@ -110,7 +110,7 @@ async def _of_pods(
 
 
 async def _until_ended(client: KubeClient, namespace: str, selector: str, pods: Pods) -> None:
-    steps = follow(client, POD, namespace, Pod, label_selector=selector)
+    steps = list_and_watch(client, POD, namespace, Pod, label_selector=selector)
     async with aclosing(steps):
         async for step in steps:
             pods.apply(step)

@@ -20,7 +20,7 @@ from dlf.job.remove import stays
 from dlf.job.resilient_watch import watch
 from dlf.job.timers import Timers
 from dlf.kube.client import KubeClient
-from dlf.kube.follow import Change, Snapshot
+from dlf.kube.reflector import Change, Snapshot
 from dlf.logs.multiplexer import Multiplexer
 from dlf.manifest.kinds import POD, Kind
 from dlf.manifest.observed import Job, Pod

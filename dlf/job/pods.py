@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 
 from dlf.diagnose.pod_state import is_late, started
 from dlf.diagnose.roles import Identity, identify
-from dlf.kube.follow import Change, Snapshot
+from dlf.kube.reflector import Change, Snapshot
 from dlf.logs.multiplexer import Multiplexer
 from dlf.manifest.observed import Pod
 

@@ -7,8 +7,8 @@ import msgspec
 
 from dlf.errors import Rejected
 from dlf.kube.client import KubeClient
-from dlf.kube.follow import Change, Snapshot, follow
-from dlf.kube.request import Request, action_of, path_of
+from dlf.kube.reflector import Change, Snapshot, list_and_watch
+from dlf.kube.request import ApiRequest, action_of, path_of
 from dlf.manifest.kinds import COMMAND, POD, VOLCANO_JOB, Kind
 from dlf.manifest.meta import ObjectMeta, OwnerReference
 from dlf.manifest.observed import Job, Pod
@@ -62,7 +62,7 @@ async def _gone(
 ) -> None:
     """Wait until none of these objects is left; None means those that there are at first."""
     selectors = {"label_selector": label_selector, "field_selector": field_selector}
-    async with aclosing(follow(client, kind, namespace, type_, **selectors)) as events:
+    async with aclosing(list_and_watch(client, kind, namespace, type_, **selectors)) as events:
         async for event in events:
             match event:
                 case Snapshot(items):
@@ -121,7 +121,7 @@ async def patch(client: KubeClient, kind: Kind, job: Job, change: object) -> Non
     """
     meta = job.metadata
     await client.request(
-        Request(
+        ApiRequest(
             action=action_of("patch", kind, meta.namespace, meta.name),
             method="PATCH",
             path=path_of(kind, meta.namespace, meta.name),

@@ -6,9 +6,9 @@ from contextlib import aclosing
 from typing import TypeVar
 
 from dlf.errors import Rejected
+from dlf.kube.api_errors import Unavailable
 from dlf.kube.client import KubeClient
-from dlf.kube.follow import Change, Snapshot, follow
-from dlf.kube.refusal import Unavailable
+from dlf.kube.reflector import Change, Snapshot, list_and_watch
 from dlf.kube.request import action_of
 from dlf.manifest.kinds import Kind
 
@@ -40,7 +40,7 @@ async def watch(
     allowed = False
     with client.retry(action_of("watch", kind, namespace)) as retry:
         while True:
-            steps = follow(
+            steps = list_and_watch(
                 client,
                 kind,
                 namespace,
@@ -54,12 +54,12 @@ async def watch(
                     async for step in steps:
                         if isinstance(step, Change):
                             allowed = True
-                            retry.worked()
+                            retry.succeeded()
                         take(step)
             except Rejected as error:
                 if loop.time() - began > _SETTLED:  # it was allowed, but nothing changed
                     allowed = True
-                    retry.worked()
+                    retry.succeeded()
                 if not allowed:
                     raise
                 await retry.wait(Unavailable(error.message))

@@ -14,7 +14,7 @@ from dlf.job.launcher_pod import Launcher
 from dlf.job.stop import EXPIRED, SIGNALLED, stop, stop_rest
 from dlf.job.submit import choose_kind, spec_hash, submit
 from dlf.job.summary import decide, with_logs
-from dlf.kube.client import NONCE, KubeClient
+from dlf.kube.client import SUBMISSION_ANNOTATION, KubeClient
 from dlf.logs.multiplexer import Multiplexer
 from dlf.manifest.kinds import Kind
 from dlf.manifest.manifest import Manifest, to_json
@@ -132,7 +132,7 @@ async def _submitted(
             job = await client.get(kind, request.namespace, manifest.metadata.name, Job)
     except (DlfError, TimeoutError):
         return None
-    ours = job and (job.metadata.annotations or {}).get(NONCE) == request.nonce
+    ours = job and (job.metadata.annotations or {}).get(SUBMISSION_ANNOTATION) == request.nonce
     return job if ours else None
 
 

@@ -10,7 +10,7 @@ from dlf.errors import Rejected
 from dlf.frameworks.framework import Framework, candidates
 from dlf.job.adopt import SPEC_HASH, decide, is_own
 from dlf.job.remove import patch, remove
-from dlf.kube.client import NONCE, KubeClient
+from dlf.kube.client import SUBMISSION_ANNOTATION, KubeClient
 from dlf.manifest.kinds import Kind
 from dlf.manifest.manifest import Manifest, to_json
 from dlf.manifest.meta import OwnerReference
@@ -32,7 +32,7 @@ async def choose_kind(
     """
     kinds = candidates(framework, backend)
     for kind in kinds:
-        if kind.plural in await client.served(kind.group, kind.version):
+        if kind.plural in await client.served_resources(kind.group, kind.version):
             if kind != kinds[0]:
                 say(f"the cluster does not serve {_told(kinds[0])}; this is a {_told(kind)}")
             return kind
@@ -103,7 +103,7 @@ async def submit(
         say(f"attached to {kind.name} {plan.attach.metadata.name}, which this task started before")
         await _adopt(client, kind, plan.attach, owner)
         return plan.attach
-    body = to_json(stamped(manifest, {SPEC_HASH: digest, NONCE: nonce}, owner))
+    body = to_json(stamped(manifest, {SPEC_HASH: digest, SUBMISSION_ANNOTATION: nonce}, owner))
     job = msgspec.json.decode(await client.create(kind, namespace, body), type=Job)
     say(f"submitted {kind.name} {job.metadata.name} in namespace {namespace}")
     return job

@@ -1,8 +1,8 @@
 """The Kubernetes API as dlf uses it: one method for each thing it asks.
 
-Refusals are `Rejected`. No answer, 429 and 5xx are tried again until nothing but failures came
-back for the whole outage budget; then it is `ClusterLost`. Only `watch` and `open_log`, whose
-callers have to ask differently the next time, try once and raise `Unavailable`.
+What the server refuses is `Rejected`. No response, 429 and 5xx are retried; nothing but failures
+for the whole outage budget is `ClusterLost`. Only `watch` and `open_log`, whose callers have to
+send a different request the next time, try once and raise `Unavailable`.
 """
 
 from collections.abc import AsyncIterator, Callable
@@ -14,47 +14,54 @@ import msgspec
 
 from dlf.errors import Rejected
 from dlf.kube import request as requests
-from dlf.kube.answers import Discovery, Object, Page, Review, decode
-from dlf.kube.config import ClusterConfig
-from dlf.kube.http import Http, Stream
-from dlf.kube.outage import Outage, Retry
-from dlf.kube.refusal import Action, ObjectMissing, Unavailable, failure
-from dlf.kube.request import Request
+from dlf.kube.api_errors import Action, ObjectNotFound, Unavailable, error_of
+from dlf.kube.cluster_config import ClusterConfig
+from dlf.kube.http import HttpClient, ResponseStream
+from dlf.kube.request import LIST_PAGE_SIZE, ApiRequest
+from dlf.kube.responses import (
+    APIGroup,
+    APIResourceList,
+    ObjectList,
+    ObjectMetadata,
+    SelfSubjectAccessReview,
+    decode,
+)
+from dlf.kube.retry import OutageTracker, Retry
 from dlf.manifest.kinds import Kind
 from dlf.manifest.observed import Status, WatchEvent
 
 T = TypeVar("T")
 
-NONCE = "dlf/submission"
+SUBMISSION_ANNOTATION = "dlf/submission"
 """Annotation by which a create that was sent twice recognises its own object."""
 
 
 class KubeClient:
     """A client of one API server; an async context manager.
 
-    Every method raises `Rejected` when the server says no, and `ClusterLost` when the outage budget
-    is used up; theirs say what else.
+    Every method raises `Rejected` when the server refuses, and `ClusterLost` when the outage budget
+    is used up. Their docstrings say what else.
 
     Args:
         config: from `load_config`.
-        outage: seconds for which an operation is tried again without a single success.
-        notice: told once when an outage begins, once when it is over, and of what is odd.
+        outage_budget: seconds for which an operation is retried without a single success.
+        notify: called with a message when an outage begins, when it is over, and for what is odd.
 
     Raises:
         UsageError: a certificate of the configuration cannot be used; and, from any method before
-            the first answer, the server's certificate or our credential is of no use.
+            the first response, the server's certificate or our credential is not usable.
     """
 
     def __init__(
         self,
         config: ClusterConfig,
         *,
-        outage: float = 1800.0,
-        notice: Callable[[str], None] = lambda _: None,
+        outage_budget: float = 1800.0,
+        notify: Callable[[str], None] = lambda _: None,
     ) -> None:
-        self.notice = notice
-        self._http = Http(config)
-        self._outage = Outage(outage, notice)
+        self.notify = notify
+        self._http = HttpClient(config)
+        self._outages = OutageTracker(outage_budget, notify)
 
     async def __aenter__(self) -> Self:
         return self
@@ -78,8 +85,8 @@ class KubeClient:
     ) -> bytes:
         """Create an object and return it as the server stored it.
 
-        Safe to repeat when `body` carries the annotation `dlf/submission`: an object that is
-        already there with the same annotation is ours, from a try whose answer was lost.
+        Safe to repeat when `body` carries the annotation `dlf/submission`: an object that exists
+        already with the same annotation is ours, from a try whose response was lost.
 
         Args:
             kind: of the object.
@@ -91,21 +98,21 @@ class KubeClient:
         Raises:
             Rejected: also for an object of this name that is not ours (409).
         """
-        ask = requests.create(kind, namespace, body, dry_run=dry_run, strict=strict)
+        request = requests.create(kind, namespace, body, dry_run=dry_run, strict=strict)
         try:
-            return await self.request(ask)
+            return await self.request(request)
         except Rejected as error:
-            ours = decode(body, Object).metadata
-            nonce = (ours.annotations or {}).get(NONCE)
+            ours = decode(body, ObjectMetadata).metadata
+            nonce = (ours.annotations or {}).get(SUBMISSION_ANNOTATION)
             if error.status != 409 or not nonce:
                 raise
-            there = await self.get(kind, namespace, ours.name, msgspec.Raw)
-            if there is None:
+            existing = await self.get(kind, namespace, ours.name, msgspec.Raw)
+            if existing is None:
                 raise
-            found = decode(there, Object).metadata.annotations or {}
-            if found.get(NONCE) != nonce:
+            annotations = decode(existing, ObjectMetadata).metadata.annotations or {}
+            if annotations.get(SUBMISSION_ANNOTATION) != nonce:
                 raise
-            return bytes(there)
+            return bytes(existing)
 
     async def get(self, kind: Kind, namespace: str, name: str, type_: type[T]) -> T | None:
         """One object, or None when there is none of this name.
@@ -115,7 +122,7 @@ class KubeClient:
         """
         try:
             return decode(await self.request(requests.get(kind, namespace, name)), type_)
-        except ObjectMissing:
+        except ObjectNotFound:
             return None
 
     async def list(
@@ -129,22 +136,26 @@ class KubeClient:
     ) -> tuple[list[T], str]:
         """All objects that match, and the resourceVersion from which to watch them."""
         items: list[T] = []
+        limit = LIST_PAGE_SIZE
         token = ""
         while True:
-            ask = requests.list_page(
+            request = requests.list_page(
                 kind,
                 namespace,
                 label_selector=label_selector,
                 field_selector=field_selector,
+                limit=limit,
                 token=token,
             )
             try:
-                page = decode(await self.request(ask), Page)
+                page = decode(await self.request(request), ObjectList)
             except Rejected as error:
                 if error.status != 410 or not token:
                     raise
-                # The server has forgotten the list that we were reading: read it from the start.
+                # The server has compacted the version of this list away. As client-go's pager
+                # does, read everything in one response, to which that cannot happen.
                 items.clear()
+                limit = 0
                 token = ""
                 continue
             items += [decode(item, type_) for item in page.items or ()]
@@ -161,22 +172,22 @@ class KubeClient:
         uid: str = "",
         foreground: bool = False,
     ) -> bool:
-        """Ask for an object's deletion.
+        """Request an object's deletion.
 
         Args:
             kind: of the object.
             namespace: it is in.
             name: of the object.
-            uid: delete this very object, not a successor of the same name.
+            uid: delete only the object with this uid, not a later one of the same name.
             foreground: the object stays, with a deletionTimestamp, until all it owns is gone.
 
         Returns:
             False when it was gone already, or has another uid.
         """
-        ask = requests.delete(kind, namespace, name, uid=uid, foreground=foreground)
+        request = requests.delete(kind, namespace, name, uid=uid, foreground=foreground)
         try:
-            await self.request(ask)
-        except ObjectMissing:
+            await self.request(request)
+        except ObjectNotFound:
             return False
         except Rejected as error:
             if error.status == 409 and uid:
@@ -200,10 +211,10 @@ class KubeClient:
         An ERROR event raises what the same HTTP status would.
 
         Raises:
-            Rejected: the server said no; 410 means that it has forgotten this version.
-            Unavailable: no answer, 429, 5xx, or the stream broke.
+            Rejected: the server refused; 410 means that it has compacted this version away.
+            Unavailable: no response, 429, 5xx, or the stream broke.
         """
-        ask = requests.watch(
+        request = requests.watch(
             kind,
             namespace,
             label_selector=label_selector,
@@ -211,8 +222,8 @@ class KubeClient:
             resource_version=resource_version,
             timeout_seconds=timeout_seconds,
         )
-        async with self._http.stream(ask) as stream:
-            yield _watch_events(stream, ask.action)
+        async with self._http.stream(request) as stream:
+            yield _watch_events(stream, request.action)
 
     def open_log(
         self,
@@ -226,26 +237,26 @@ class KubeClient:
         timestamps: bool = True,
         tail_lines: int | None = None,
         limit_bytes: int | None = None,
-    ) -> AbstractAsyncContextManager[Stream]:
+    ) -> AbstractAsyncContextManager[ResponseStream]:
         """A container's log, as bytes. Tried once.
 
-        With `follow` this waits, without limit, until the container has written something: the
-        kubelet sends not even the head of its answer before.
+        With `follow` this waits, without limit, until the container has written something: before
+        that the kubelet does not even send the head of its response.
 
         Args:
             namespace: of the pod.
             pod: its name.
             container: its name.
-            since_time: RFC 3339; the kubelet looks at whole seconds and includes that second.
+            since_time: RFC 3339; the kubelet compares whole seconds and includes that second.
             follow: go on until the container ends; the kubelet cuts it after four hours.
             previous: the log of the container's instance before this one.
             timestamps: an RFC 3339 time with nanoseconds and a space before each line.
-            tail_lines: only this many lines of what is there already.
+            tail_lines: only this many lines of what was written before.
             limit_bytes: end after this many bytes.
 
         Raises:
-            Rejected: the server said no; 400 while the container is still being created.
-            Unavailable: no answer, 429, 5xx (also: the pod's node does not answer).
+            Rejected: the server refused; 400 while the container is still being created.
+            Unavailable: no response, 429, 5xx (also: the pod's node does not answer).
         """
         return self._http.stream(
             requests.log(
@@ -261,18 +272,20 @@ class KubeClient:
             )
         )
 
-    async def served(self, group: str, version: str) -> frozenset[str]:
+    async def served_resources(self, group: str, version: str) -> frozenset[str]:
         """The plurals that the server serves in a version; empty when it has no such version."""
-        found = await self._discover(requests.discovery(group, version))
-        return frozenset(each.name for each in found.resources or () if "/" not in each.name)
+        served = await self._discover(requests.discovery(group, version), APIResourceList)
+        return frozenset(each.name for each in served.resources or () if "/" not in each.name)
 
     async def served_versions(self, group: str) -> tuple[str, ...]:
         """The versions that the server serves of an API group, the preferred one first."""
-        found = await self._discover(requests.discovery(group))
-        return tuple(each.version for each in found.versions or ())
+        served = await self._discover(requests.discovery(group), APIGroup)
+        return tuple(each.version for each in served.versions or ())
 
-    async def allowed(self, verb: str, kind: Kind | tuple[str, str, str], namespace: str) -> bool:
-        """Whether we may do this, by the server's own verdict (SelfSubjectAccessReview).
+    async def is_allowed(
+        self, verb: str, kind: Kind | tuple[str, str, str], namespace: str
+    ) -> bool:
+        """Whether we are allowed to do this, as the server answers (SelfSubjectAccessReview).
 
         Args:
             verb: such as `create`.
@@ -280,11 +293,11 @@ class KubeClient:
             namespace: "" for what has none.
         """
         group, plural, sub = kind if isinstance(kind, tuple) else (kind.group, kind.plural, "")
-        ask = requests.access_review(verb, group, plural, sub, namespace)
-        return decode(await self.request(ask), Review).status.allowed
+        request = requests.access_review(verb, group, plural, sub, namespace)
+        return decode(await self.request(request), SelfSubjectAccessReview).status.allowed
 
-    async def request(self, request: Request) -> bytes:
-        """Send any request until it has an answer, and return that answer's body."""
+    async def request(self, request: ApiRequest) -> bytes:
+        """Send any request until it has a response, and return the response's body."""
         with self.retry(request.action) as retry:
             while True:
                 try:
@@ -294,20 +307,20 @@ class KubeClient:
 
     def retry(self, action: Action) -> Retry:
         """The tries of one operation, on this client's outage budget."""
-        return Retry(self._outage, action.words)
+        return Retry(self._outages, action.description)
 
-    async def _discover(self, ask: Request) -> Discovery:
+    async def _discover(self, request: ApiRequest, type_: type[T]) -> T:
         try:
-            return decode(await self.request(ask), Discovery)
+            return decode(await self.request(request), type_)
         except Rejected as error:
             if error.status == 404:
-                return Discovery()
+                return type_()
             raise
 
 
-async def _watch_events(stream: Stream, action: Action) -> AsyncIterator[WatchEvent]:
+async def _watch_events(stream: ResponseStream, action: Action) -> AsyncIterator[WatchEvent]:
     async for line in stream.lines():
         event = decode(line, WatchEvent)
         if event.type == "ERROR":
-            raise failure(action, decode(event.object, Status).code or 500, event.object)
+            raise error_of(action, decode(event.object, Status).code or 500, event.object)
         yield event

@@ -1,92 +1,17 @@
-"""Where the API server is and who we are there: a kubeconfig, or the pod's service account.
+"""Which API server to use: a kubeconfig, or the pod's service account.
 
 Order: `--kubeconfig`, the files of $KUBECONFIG, the service account of the pod we run in,
-~/.kube/config. Everything that is wrong is one line, before anything is sent.
+~/.kube/config. Every error is one line, before anything is sent.
 """
 
 from collections.abc import Mapping
 from pathlib import Path
 
-import msgspec
-
 from dlf.errors import UsageError
+from dlf.kube.cluster_config import ClusterConfig, TokenFile
 
 SERVICE_ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 """Where Kubernetes mounts token, ca.crt and namespace in every pod."""
-
-
-class Anonymous(msgspec.Struct, frozen=True):
-    """Nothing in the Authorization header: a client certificate, or `kubectl proxy`."""
-
-
-class Token(msgspec.Struct, frozen=True):
-    """A bearer token that stays the same."""
-
-    token: str
-
-
-class TokenFile(msgspec.Struct, frozen=True):
-    """A bearer token in a file that somebody else keeps fresh."""
-
-    path: Path
-
-
-class Basic(msgspec.Struct, frozen=True):
-    """User name and password."""
-
-    username: str
-    password: str
-
-
-class Plugin(msgspec.Struct, frozen=True, kw_only=True):
-    """A command that prints an ExecCredential (client.authentication.k8s.io).
-
-    Attributes:
-        command: program and arguments.
-        api_version: `client.authentication.k8s.io/v1` or `/v1beta1`.
-        env: the whole environment of the command.
-        cluster: what KUBERNETES_EXEC_INFO tells it about the cluster; empty for nothing.
-        install_hint: shown when the command is not there.
-    """
-
-    command: list[str]
-    api_version: str
-    env: dict[str, str]
-    cluster: dict[str, str | bool] = {}
-    install_hint: str = ""
-
-
-Credential = Anonymous | Token | TokenFile | Basic | Plugin
-
-
-class ClusterConfig(msgspec.Struct, frozen=True, kw_only=True):
-    """How to reach one API server.
-
-    Attributes:
-        origin: where this was read, for messages.
-        server: URL, perhaps with a path (a gateway in front of many clusters).
-        namespace: of the context, or of the pod we run in.
-        ca: PEM of the authorities that may sign the server's certificate; empty for the system's.
-        ca_file: a PEM file of such authorities ($SSL_CERT_FILE), used when `ca` is empty.
-        certificate: PEM of the client's certificate, or empty.
-        key: PEM of its private key, or empty.
-        credential: what goes into the Authorization header.
-        proxy: URL of an HTTP proxy, or empty.
-        tls_server_name: the name that the server's certificate must have, if not the URL's.
-        insecure: the kubeconfig says that the server's certificate must not be verified.
-    """
-
-    origin: str
-    server: str
-    namespace: str = "default"
-    ca: bytes = b""
-    ca_file: str = ""
-    certificate: bytes = b""
-    key: bytes = b""
-    credential: Credential = Anonymous()
-    proxy: str = ""
-    tls_server_name: str = ""
-    insecure: bool = False
 
 
 def load_config(
@@ -96,25 +21,25 @@ def load_config(
 
     Args:
         env: the process's environment.
-        kubeconfig: path given by the user; then nothing else is looked at.
+        kubeconfig: path that the user gave; nothing else is tried then.
         context: name of a context; only kubeconfig files have one.
 
     Raises:
         UsageError: there is no configuration, or it is wrong.
     """
     if kubeconfig:
-        return _from_files([Path(kubeconfig)], env, context)
+        return _from_kubeconfig([Path(kubeconfig)], env, context)
     listed = [Path(name) for name in env.get("KUBECONFIG", "").split(":") if name]
     if files := [path for path in listed if _exists(path)]:
-        return _from_files(files, env, context)
+        return _from_kubeconfig(files, env, context)
     host = env.get("KUBERNETES_SERVICE_HOST", "")
     if host and not context and _exists(SERVICE_ACCOUNT / "token"):
         return _in_cluster(host, env.get("KUBERNETES_SERVICE_PORT", "") or "443")
     home = Path(env["HOME"]) / ".kube" / "config" if env.get("HOME") else None
     if home and _exists(home):
-        return _from_files([home], env, context)
+        return _from_kubeconfig([home], env, context)
     raise UsageError(
-        f"no Kubernetes configuration: {_tried(env, host, home)}",
+        f"no Kubernetes configuration: {_reasons(env, host, home)}",
         "`--kubeconfig FILE` names one; `--runtime local` and `--dry-run` need no cluster",
     )
 
@@ -122,23 +47,23 @@ def load_config(
 def _exists(path: Path) -> bool:
     try:
         return path.exists()
-    except OSError:  # in a folder that we may not look into, such as another user's home
+    except OSError:  # in a folder that we may not read, such as another user's home
         return False
 
 
-def _tried(env: Mapping[str, str], host: str, home: Path | None) -> str:
-    tried = []
+def _reasons(env: Mapping[str, str], host: str, home: Path | None) -> str:
+    reasons = []
     if env.get("KUBECONFIG"):
-        tried.append(f"KUBECONFIG={env['KUBECONFIG']} names no existing file")
+        reasons.append(f"KUBECONFIG={env['KUBECONFIG']} names no existing file")
     if host:
-        tried.append(f"this pod has no service account token in {SERVICE_ACCOUNT}")
+        reasons.append(f"this pod has no service account token in {SERVICE_ACCOUNT}")
     else:
-        tried.append("not in a pod (no KUBERNETES_SERVICE_HOST)")
-    tried.append(f"no {home}" if home else "no HOME to look for .kube/config in")
-    return ", ".join(tried)
+        reasons.append("not in a pod (no KUBERNETES_SERVICE_HOST)")
+    reasons.append(f"no {home}" if home else "no HOME to look for .kube/config in")
+    return ", ".join(reasons)
 
 
-def _from_files(files: list[Path], env: Mapping[str, str], context: str) -> ClusterConfig:
+def _from_kubeconfig(files: list[Path], env: Mapping[str, str], context: str) -> ClusterConfig:
     # PyYAML costs start-up time, and a pod with a service account never needs it.
     from dlf.kube.kubeconfig import read_kubeconfig
 

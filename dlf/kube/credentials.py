@@ -1,4 +1,4 @@
-"""Who we are, for each request anew: tokens rotate while a job runs for days."""
+"""The credential of each request, read anew each time: tokens rotate while a job runs for days."""
 
 import asyncio
 import base64
@@ -6,8 +6,15 @@ import ssl
 from pathlib import Path
 
 from dlf.errors import UsageError
-from dlf.kube.config import Anonymous, Basic, ClusterConfig, Plugin, Token, TokenFile
-from dlf.kube.plugin import Status, run_plugin
+from dlf.kube.cluster_config import (
+    Anonymous,
+    BasicAuth,
+    ClusterConfig,
+    ExecPlugin,
+    StaticToken,
+    TokenFile,
+)
+from dlf.kube.exec_plugin import ExecCredentialStatus, run_plugin
 from dlf.kube.tls import load_client_certificate
 
 
@@ -22,8 +29,8 @@ class Credentials:
     def __init__(self, config: ClusterConfig, tls: ssl.SSLContext) -> None:
         self._config = config
         self._tls = tls
-        self._one_at_a_time = asyncio.Lock()
-        self._status: Status | None = None
+        self._plugin_lock = asyncio.Lock()
+        self._status: ExecCredentialStatus | None = None
 
     async def headers(self) -> dict[str, str]:
         """The header to send now, or none.
@@ -36,23 +43,23 @@ class Credentials:
         match self._config.credential:
             case Anonymous():
                 return {}
-            case Token(token):
+            case StaticToken(token):
                 return _bearer(token)
             case TokenFile(path):
                 return _bearer(_read(path))
-            case Basic(username, password):
+            case BasicAuth(username, password):
                 pair = base64.b64encode(f"{username}:{password}".encode()).decode()
                 return {"Authorization": f"Basic {pair}"}
-            case Plugin() as plugin:
-                return _bearer((await self._ask(plugin)).token)
+            case ExecPlugin() as plugin:
+                return _bearer((await self._run(plugin)).token)
 
-    def refused(self, headers: dict[str, str]) -> None:
+    def on_unauthorized(self, headers: dict[str, str]) -> None:
         """The server answered 401 to these headers: do not use the plugin's answer again."""
         if self._status and _bearer(self._status.token) == headers:
             self._status = None
 
-    async def _ask(self, plugin: Plugin) -> Status:
-        async with self._one_at_a_time:
+    async def _run(self, plugin: ExecPlugin) -> ExecCredentialStatus:
+        async with self._plugin_lock:
             if self._status is None or self._status.expired():
                 self._status = await run_plugin(plugin)
                 if self._status.client_certificate_data:

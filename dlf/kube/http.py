@@ -17,19 +17,19 @@ import httpx
 
 import dlf
 from dlf.errors import UsageError
+from dlf.kube.api_errors import Unavailable, error_of
 from dlf.kube.body import LogBody
-from dlf.kube.config import ClusterConfig
+from dlf.kube.cluster_config import ClusterConfig
 from dlf.kube.credentials import Credentials
-from dlf.kube.refusal import Unavailable, failure
-from dlf.kube.request import ANSWER, Request
+from dlf.kube.request import RESPONSE_TIMEOUT_SECONDS, ApiRequest
 from dlf.kube.sockets import Take
 from dlf.kube.tls import make_context, tls_failure
 from dlf.kube.transport import make_transport
 
-CONNECT = 10.0
-"""Seconds until a connection; trying again is better than waiting."""
+CONNECT_TIMEOUT_SECONDS = 10.0
+"""Short: trying again is better than waiting."""
 
-BROKEN = (
+TRANSPORT_ERRORS = (
     httpx.RequestError,
     httpcore.NetworkError,
     httpcore.ProtocolError,
@@ -39,17 +39,17 @@ BROKEN = (
 """What a broken wire raises; httpcore's and the socket's own come from the raw stream."""
 
 
-class Stream:
+class ResponseStream:
     """The body of an answer that goes on for as long as the server likes.
 
     Args:
         response: with its body still to come.
-        patience: seconds that each read may take; None for no limit.
+        read_timeout: seconds that each read may take; None for no limit.
     """
 
-    def __init__(self, response: httpx.Response, patience: float | None) -> None:
+    def __init__(self, response: httpx.Response, read_timeout: float | None) -> None:
         self._body = LogBody(response)
-        self._patience = patience
+        self._read_timeout = read_timeout
 
     async def read(self, take: Take | None = None) -> bytes:
         """The next bytes, as many as there are; b"" at a clean end.
@@ -62,11 +62,11 @@ class Stream:
             Unavailable: the stream broke, or nothing came.
         """
         try:
-            if self._patience is None:
+            if self._read_timeout is None:
                 return await self._body.read(take)
-            async with asyncio.timeout(self._patience):
+            async with asyncio.timeout(self._read_timeout):
                 return await self._body.read()
-        except BROKEN as error:
+        except TRANSPORT_ERRORS as error:
             raise _unavailable(error) from error
 
     async def lines(self) -> AsyncIterator[bytes]:
@@ -84,7 +84,7 @@ class Stream:
                 parts = [line]
 
 
-class Http:
+class HttpClient:
     """The connections to one API server.
 
     Raises:
@@ -117,7 +117,7 @@ class Http:
         """Close every connection."""
         await self._client.aclose()
 
-    async def fetch(self, request: Request) -> bytes:
+    async def fetch(self, request: ApiRequest) -> bytes:
         """Send a request and return the whole body of its answer.
 
         Raises:
@@ -130,18 +130,18 @@ class Http:
                 return await response.aread()
 
     @asynccontextmanager
-    async def stream(self, request: Request) -> AsyncIterator[Stream]:
+    async def stream(self, request: ApiRequest) -> AsyncIterator[ResponseStream]:
         """Send a request and give its answer's body as it arrives.
 
         Raises:
             Rejected, Unavailable, UsageError: as `fetch`.
         """
         async with self._open(request, {"Accept-Encoding": "identity"}) as response:
-            yield Stream(response, request.patience)
+            yield ResponseStream(response, request.read_timeout)
 
     @asynccontextmanager
     async def _open(
-        self, request: Request, headers: dict[str, str] | None = None
+        self, request: ApiRequest, headers: dict[str, str] | None = None
     ) -> AsyncIterator[httpx.Response]:
         response = await self._send(request, headers or {})
         try:
@@ -149,7 +149,7 @@ class Http:
         finally:
             await response.aclose()
 
-    async def _send(self, request: Request, headers: dict[str, str]) -> httpx.Response:
+    async def _send(self, request: ApiRequest, headers: dict[str, str]) -> httpx.Response:
         """The answer, which is 2xx and whose body is not read yet."""
         response = await self._send_once(request, headers)
         if response.status_code == 401:
@@ -162,9 +162,9 @@ class Http:
                 body = await response.aread()
         finally:
             await response.aclose()
-        raise failure(request.action, response.status_code, body, _retry_after(response))
+        raise error_of(request.action, response.status_code, body, _retry_after(response))
 
-    async def _send_once(self, request: Request, headers: dict[str, str]) -> httpx.Response:
+    async def _send_once(self, request: ApiRequest, headers: dict[str, str]) -> httpx.Response:
         with _broken_is_unavailable(), self._wrong_is_unavailable_later():
             credential = await self._credentials.headers()
             content_type = {"Content-Type": request.content_type} if request.body else {}
@@ -176,7 +176,10 @@ class Http:
                     headers={**headers, **content_type, **credential},
                     content=request.body or None,
                     timeout=httpx.Timeout(
-                        ANSWER, connect=CONNECT, read=request.patience, pool=None
+                        RESPONSE_TIMEOUT_SECONDS,
+                        connect=CONNECT_TIMEOUT_SECONDS,
+                        read=request.read_timeout,
+                        pool=None,
                     ),
                     extensions=self._extensions,
                 )
@@ -189,7 +192,7 @@ class Http:
                 raise
         self._answered = True
         if response.status_code == 401:
-            self._credentials.refused(credential)
+            self._credentials.on_unauthorized(credential)
         return response
 
     @contextmanager
@@ -207,7 +210,7 @@ class Http:
 def _broken_is_unavailable() -> Iterator[None]:
     try:
         yield
-    except BROKEN as error:
+    except TRANSPORT_ERRORS as error:
         raise _unavailable(error) from error
 
 

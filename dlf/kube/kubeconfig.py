@@ -10,10 +10,18 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from dlf.errors import UsageError
-from dlf.kube.config import Anonymous, Basic, ClusterConfig, Credential, Plugin, Token, TokenFile
-from dlf.kube.kubefile import Cluster, Context, Exec, User, parse
+from dlf.kube.cluster_config import (
+    Anonymous,
+    BasicAuth,
+    ClusterConfig,
+    Credential,
+    ExecPlugin,
+    StaticToken,
+    TokenFile,
+)
+from dlf.kube.kubeconfig_file import Cluster, Context, ExecConfig, User, parse
 
-SUPPORTED = ("client.authentication.k8s.io/v1", "client.authentication.k8s.io/v1beta1")
+EXEC_API_VERSIONS = ("client.authentication.k8s.io/v1", "client.authentication.k8s.io/v1beta1")
 
 
 def read_kubeconfig(files: list[Path], env: Mapping[str, str], context: str) -> ClusterConfig:
@@ -99,10 +107,10 @@ def _config(
 def _url(at: Path, key: str, text: str, schemes: tuple[str, ...]) -> str:
     try:
         parts = urlsplit(text)
-        well = parts.scheme in schemes and parts.hostname and parts.port != 0
+        valid = parts.scheme in schemes and parts.hostname and parts.port != 0
     except ValueError:
-        well = False
-    if not well:
+        valid = False
+    if not valid:
         wanted = " or ".join(f"{scheme}://HOST:PORT" for scheme in schemes)
         raise UsageError(f"{at}: {key} is `{text}`, not {wanted}")
     return text.rstrip("/")
@@ -123,23 +131,23 @@ def _read(at: Path, key: str, name: str) -> bytes:
     try:
         return path.read_bytes()
     except (OSError, ValueError) as error:
-        words = getattr(error, "strerror", None) or error
-        raise UsageError(f"{at}: {key} {path}: {words}") from error
+        reason = getattr(error, "strerror", None) or error
+        raise UsageError(f"{at}: {key} {path}: {reason}") from error
 
 
 def _credential(
     at: Path, user: User, cluster: Cluster, server: str, ca: bytes, env: Mapping[str, str]
 ) -> Credential:
-    """The one that kubectl would use: token file, token, password, plugin."""
+    """The credential that kubectl would use: token file, token, password, plugin."""
     if user.as_:
         raise UsageError(f"{at}: impersonation (`as: {user.as_}`) is not supported")
     if user.token_file:
         _read(at, "tokenFile", user.token_file)
         return TokenFile(at.parent / user.token_file)
     if user.token:
-        return Token(user.token.strip())
+        return StaticToken(user.token.strip())
     if user.username:
-        return Basic(user.username, user.password)
+        return BasicAuth(user.username, user.password)
     if user.exec:
         return _plugin(at, user.exec, cluster, server, ca, env)
     if user.auth_provider:
@@ -151,34 +159,35 @@ def _credential(
 
 
 def _plugin(
-    at: Path, plugin: Exec, cluster: Cluster, server: str, ca: bytes, env: Mapping[str, str]
-) -> Plugin:
+    at: Path, plugin: ExecConfig, cluster: Cluster, server: str, ca: bytes, env: Mapping[str, str]
+) -> ExecPlugin:
     if not plugin.command:
         raise UsageError(f"{at}: exec has no command")
-    if plugin.api_version not in SUPPORTED:
+    if plugin.api_version not in EXEC_API_VERSIONS:
         raise UsageError(
             f"{at}: exec apiVersion `{plugin.api_version}` is not supported",
-            f"the plugin must speak {' or '.join(SUPPORTED)}",
+            f"the plugin must speak {' or '.join(EXEC_API_VERSIONS)}",
         )
     if plugin.interactive_mode == "Always":
         raise UsageError(
-            f"{at}: exec plugin `{plugin.command}` wants a terminal; dlf gives it none"
+            f"{at}: exec plugin `{plugin.command}` has `interactiveMode: Always`; "
+            "dlf runs it without a terminal"
         )
     # A bare name is looked up in PATH; anything with a slash is relative to the kubeconfig.
     command = str(at.parent / plugin.command) if "/" in plugin.command else plugin.command
-    told: dict[str, str | bool] = {}
+    cluster_info: dict[str, str | bool] = {}
     if plugin.provide_cluster_info:
-        told = {
+        cluster_info = {
             "server": server,
             "certificate-authority-data": base64.b64encode(ca).decode(),
             "insecure-skip-tls-verify": cluster.insecure_skip_tls_verify,
             "tls-server-name": cluster.tls_server_name,
             "proxy-url": cluster.proxy_url,
         }
-    return Plugin(
+    return ExecPlugin(
         command=[command, *(plugin.args or ())],
         api_version=plugin.api_version,
         env={**env, **{variable.name: variable.value for variable in plugin.env or ()}},
-        cluster={key: value for key, value in told.items() if value},
+        cluster={key: value for key, value in cluster_info.items() if value},
         install_hint=plugin.install_hint,
     )

@@ -1,4 +1,4 @@
-"""Every request that dlf sends to an API server, as a value: method, path, query, body.
+"""Every request that dlf sends to the API server, as a value: method, path, query, body.
 
 URLs: https://kubernetes.io/docs/reference/using-api/api-concepts/
 """
@@ -7,17 +7,17 @@ from urllib.parse import quote
 
 import msgspec
 
-from dlf.kube.refusal import Action
+from dlf.kube.api_errors import Action
 from dlf.manifest.kinds import POD, Kind
 
-ANSWER = 65.0
-"""Seconds until an answer; the API server itself gives up a request after 60."""
+RESPONSE_TIMEOUT_SECONDS = 65.0
+"""The API server itself gives up a request after 60."""
 
-WATCH_GRACE = 30.0
-"""Seconds that a watch may be silent beyond the time after which the server ends it."""
+WATCH_GRACE_SECONDS = 30.0
+"""That a watch may be silent after the time when the server should have ended it."""
 
-PAGE = 500
-"""Objects that one LIST request asks for."""
+LIST_PAGE_SIZE = 500
+"""Objects that one LIST request asks for, as in kubectl."""
 
 ACCESS_REVIEW = Kind(
     group="authorization.k8s.io",
@@ -27,13 +27,13 @@ ACCESS_REVIEW = Kind(
 )
 
 
-class Request(msgspec.Struct, frozen=True, kw_only=True):
+class ApiRequest(msgspec.Struct, frozen=True, kw_only=True):
     """What to send.
 
     Attributes:
-        action: what it means, for messages.
+        action: what it does, for messages.
         path: below the server's URL.
-        patience: seconds that each read may take; None for no limit.
+        read_timeout: seconds that each read may take; None for no limit.
     """
 
     action: Action
@@ -42,7 +42,7 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     query: dict[str, str] = {}
     body: bytes = b""
     content_type: str = "application/json"
-    patience: float | None = ANSWER
+    read_timeout: float | None = RESPONSE_TIMEOUT_SECONDS
 
 
 def path_of(kind: Kind, namespace: str, *below: str) -> str:
@@ -61,42 +61,42 @@ def path_of(kind: Kind, namespace: str, *below: str) -> str:
 
 
 def action_of(verb: str, kind: Kind, namespace: str, name: str = "") -> Action:
-    """The same in RBAC's words, for messages."""
+    """What a request does, named as in RBAC, for messages."""
     resource = f"{kind.plural}.{kind.group}" if kind.group else kind.plural
     return Action(verb, resource, namespace, name)
 
 
-def create(kind: Kind, namespace: str, body: bytes, *, dry_run: bool, strict: bool) -> Request:
+def create(kind: Kind, namespace: str, body: bytes, *, dry_run: bool, strict: bool) -> ApiRequest:
     """POST an object. Not strict means that unknown fields are dropped with a warning."""
-    return Request(
+    return ApiRequest(
         action=action_of("create", kind, namespace),
         method="POST",
         path=path_of(kind, namespace),
-        query=_given(
+        query=_non_empty(
             fieldValidation="Strict" if strict else "Warn", dryRun="All" if dry_run else ""
         ),
         body=body,
     )
 
 
-def get(kind: Kind, namespace: str, name: str) -> Request:
+def get(kind: Kind, namespace: str, name: str) -> ApiRequest:
     """GET one object."""
-    return Request(
+    return ApiRequest(
         action=action_of("get", kind, namespace, name), path=path_of(kind, namespace, name)
     )
 
 
 def list_page(
-    kind: Kind, namespace: str, *, label_selector: str, field_selector: str, token: str
-) -> Request:
-    """GET a page of a collection: the first one, or the one that a page's token leads to."""
-    return Request(
+    kind: Kind, namespace: str, *, label_selector: str, field_selector: str, limit: int, token: str
+) -> ApiRequest:
+    """GET a page of a collection, by its `continue` token; with limit 0, the whole collection."""
+    return ApiRequest(
         action=action_of("list", kind, namespace),
         path=path_of(kind, namespace),
-        query=_given(
+        query=_non_empty(
             labelSelector=label_selector,
             fieldSelector=field_selector,
-            limit=str(PAGE),
+            limit=str(limit) if limit else "",
             **{"continue": token},
         ),
     )
@@ -110,12 +110,12 @@ def watch(
     field_selector: str,
     resource_version: str,
     timeout_seconds: int,
-) -> Request:
-    """GET the changes of a collection since a version, for so many seconds."""
-    return Request(
+) -> ApiRequest:
+    """GET the changes of a collection after a version, for so many seconds."""
+    return ApiRequest(
         action=action_of("watch", kind, namespace),
         path=path_of(kind, namespace),
-        query=_given(
+        query=_non_empty(
             labelSelector=label_selector,
             fieldSelector=field_selector,
             watch="true",
@@ -123,12 +123,12 @@ def watch(
             resourceVersion=resource_version,
             timeoutSeconds=str(timeout_seconds),
         ),
-        patience=timeout_seconds + WATCH_GRACE,
+        read_timeout=timeout_seconds + WATCH_GRACE_SECONDS,
     )
 
 
-def delete(kind: Kind, namespace: str, name: str, *, uid: str, foreground: bool) -> Request:
-    """DELETE an object; with a uid, only if it still is the one that was meant."""
+def delete(kind: Kind, namespace: str, name: str, *, uid: str, foreground: bool) -> ApiRequest:
+    """DELETE an object; with a uid, only if it still has that uid."""
     options: dict[str, object] = {
         "kind": "DeleteOptions",
         "apiVersion": "v1",
@@ -136,7 +136,7 @@ def delete(kind: Kind, namespace: str, name: str, *, uid: str, foreground: bool)
     }
     if uid:
         options["preconditions"] = {"uid": uid}
-    return Request(
+    return ApiRequest(
         action=action_of("delete", kind, namespace, name),
         method="DELETE",
         path=path_of(kind, namespace, name),
@@ -155,12 +155,12 @@ def log(
     timestamps: bool,
     tail_lines: int | None,
     limit_bytes: int | None,
-) -> Request:
+) -> ApiRequest:
     """GET a container's log."""
-    return Request(
+    return ApiRequest(
         action=Action("get", "pods/log", namespace, pod),
         path=path_of(POD, namespace, pod, "log"),
-        query=_given(
+        query=_non_empty(
             container=container,
             follow="true" if follow else "",
             previous="true" if previous else "",
@@ -169,30 +169,30 @@ def log(
             tailLines="" if tail_lines is None else str(tail_lines),
             limitBytes="" if limit_bytes is None else str(limit_bytes),
         ),
-        # A quiet container sends not even a head, and nobody knows for how long.
-        patience=None if follow else ANSWER,
+        # The kubelet sends the head with the first line, which a container may never write.
+        read_timeout=None if follow else RESPONSE_TIMEOUT_SECONDS,
     )
 
 
-def discovery(group: str, version: str = "") -> Request:
-    """GET what a group, or one of its versions, has to offer; the core group is ""."""
+def discovery(group: str, version: str = "") -> ApiRequest:
+    """GET what an API group, or one of its versions, serves; the core group is ""."""
     path = "/".join(part for part in ("/apis" if group else "/api", group, version) if part)
-    return Request(action=Action("get", path), path=path)
+    return ApiRequest(action=Action("get", path), path=path)
 
 
 def access_review(
     verb: str, group: str, resource: str, subresource: str, namespace: str
-) -> Request:
-    """POST the question whether we may do this."""
-    asked = _given(
+) -> ApiRequest:
+    """POST the question whether we are allowed to do this."""
+    attributes = _non_empty(
         verb=verb, group=group, resource=resource, subresource=subresource, namespace=namespace
     )
     review = {
         "apiVersion": ACCESS_REVIEW.api_version,
         "kind": ACCESS_REVIEW.name,
-        "spec": {"resourceAttributes": asked},
+        "spec": {"resourceAttributes": attributes},
     }
-    return Request(
+    return ApiRequest(
         action=action_of("create", ACCESS_REVIEW, ""),
         method="POST",
         path=path_of(ACCESS_REVIEW, ""),
@@ -200,5 +200,5 @@ def access_review(
     )
 
 
-def _given(**values: str) -> dict[str, str]:
+def _non_empty(**values: str) -> dict[str, str]:
     return {key: value for key, value in values.items() if value}

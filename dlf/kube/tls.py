@@ -5,7 +5,7 @@ import tempfile
 from pathlib import Path
 
 from dlf.errors import UsageError
-from dlf.kube.config import ClusterConfig
+from dlf.kube.cluster_config import ClusterConfig
 
 SYSTEM_FILES = (
     "/etc/ssl/certs/ca-certificates.crt",

@@ -97,7 +97,7 @@ async def _permissions(client: KubeClient, namespace: str, kind: Kind) -> Lines:
 async def _may(client: KubeClient, namespace: str, verb: Verb) -> bool:
     plural, _, sub = verb.resource.partition("/")
     where = "" if verb.permission.cluster else namespace
-    return await client.allowed(verb.verb, (verb.group, plural, sub), where)
+    return await client.is_allowed(verb.verb, (verb.group, plural, sub), where)
 
 
 def _denied(verb: Verb) -> Line:

@@ -1,10 +1,10 @@
 """A server that speaks as much of the Kubernetes API as dlf uses, with faults on demand.
 
-    store      objects, history, watches          selectors  which objects are meant
-    logs       container logs                     faults     what goes wrong
-    http       sockets                            target     what a request is about
-    objects    answers of one document            streams    answers that go on
-    resources  discovery                          api        all of it together
+    store         objects, history, watches     selectors     which objects match
+    logs          container logs                faults        what goes wrong
+    http_server   sockets                       request_info  which object and verb a request is for
+    objects       answers of one document       streams       answers that go on
+    resources     discovery                     api           all of it together
 
 It knows nothing of dlf.
 """

@@ -7,12 +7,12 @@ from typing import Any, Self
 
 from fake_api import streams
 from fake_api.faults import Fault, Faults
-from fake_api.http import Dropped, HttpServer, Reply, Request
+from fake_api.http_server import ConnectionDropped, HttpServer, Reply, Request
 from fake_api.logs import Logs
 from fake_api.objects import Objects, review
+from fake_api.request_info import RequestInfo, request_info
 from fake_api.resources import RESOURCES, discover
-from fake_api.store import Collection, Object, Refused, Store, Watch, resource
-from fake_api.target import Target, target_of
+from fake_api.store import Collection, Object, StatusError, Store, Watch, group_resource
 
 
 class FakeApi:
@@ -65,10 +65,10 @@ class FakeApi:
         """Let something go wrong; the arguments are those of `Fault`."""
         return self.faults.add(Fault(**what))
 
-    def send_event(self, type_: str, thing: Object, plural: str = "") -> None:
+    def send_event(self, type_: str, obj: Object, plural: str = "") -> None:
         """Send an event on every open watch (of a plural) that no change of an object caused."""
         for watch in self._watches(plural):
-            watch.events.put_nowait({"type": type_, "object": thing})
+            watch.events.put_nowait({"type": type_, "object": obj})
 
     def send_bookmark(self, plural: str = "") -> None:
         """Send a bookmark on every open watch (of a plural)."""
@@ -95,68 +95,68 @@ class FakeApi:
 
     async def _handle(self, request: Request, reply: Reply) -> None:
         self.requests.append(request)
-        target = target_of(request)
-        verb = target.verb if target else "get"
+        info = request_info(request)
+        verb = info.verb if info else "get"
         query = "&".join(f"{key}={value}" for key, value in request.query.items())
         fault = self.faults.take(verb, f"{request.path}?{query}")
         try:
             if fault and not fault.done_first:
-                await _happen(fault, reply)
+                await _apply_fault(fault, reply)
                 return
             self._authenticate(request)
-            if verb == "watch" and target:
-                self._authorize(target)
+            if verb == "watch" and info:
+                self._authorize(info)
                 await streams.watch(
-                    request, reply, target, self.store, self.split, self.bookmark_seconds
+                    request, reply, info, self.store, self.split, self.bookmark_seconds
                 )
-            elif verb == "log" and target:
-                self._authorize(target)
-                await streams.log(request, reply, target, self.store, self.logs, self.split)
+            elif verb == "log" and info:
+                self._authorize(info)
+                await streams.log(request, reply, info, self.store, self.logs, self.split)
             else:
-                code, document = self._answer(request, target)
+                code, document = self._answer(request, info)
                 if fault:
-                    await _happen(fault, reply)
+                    await _apply_fault(fault, reply)
                 else:
                     await _send(reply, code, document)
-        except Refused as no:
+        except StatusError as no:
             await _send(reply, no.status, status(no.status, no.reason, str(no), **no.details))
 
     def _authenticate(self, request: Request) -> None:
         scheme, _, token = request.headers.get("authorization", "").partition(" ")
         if self.tokens and (scheme != "Bearer" or token not in self.tokens):
-            raise Refused(401, "Unauthorized", "Unauthorized")
+            raise StatusError(401, "Unauthorized", "Unauthorized")
 
-    def _authorize(self, target: Target) -> None:
-        verb = "get" if target.verb == "log" else target.verb
-        plural = "/".join(part for part in (target.collection.plural, target.sub) if part)
-        full = ".".join(part for part in (plural, target.collection.group) if part)
+    def _authorize(self, info: RequestInfo) -> None:
+        verb = "get" if info.verb == "log" else info.verb
+        plural = "/".join(part for part in (info.collection.plural, info.sub) if part)
+        full = ".".join(part for part in (plural, info.collection.group) if part)
         if (verb, full) in self.denied:
-            raise Refused(
+            raise StatusError(
                 403,
                 "Forbidden",
-                f'{resource(target.collection)} is forbidden: User "system:serviceaccount:'
+                f'{group_resource(info.collection)} is forbidden: User "system:serviceaccount:'
                 f'ml:launcher" cannot {verb} resource "{plural}" in API group '
-                f'"{target.collection.group}" in the namespace "{target.collection.namespace}"',
+                f'"{info.collection.group}" in the namespace "{info.collection.namespace}"',
             )
 
-    def _answer(self, request: Request, target: Target | None) -> tuple[int, Object]:
-        if target is None:
+    def _answer(self, request: Request, info: RequestInfo | None) -> tuple[int, Object]:
+        if info is None:
             return 200, discover(self.resources, request.path)
-        key = (target.collection.group, target.version)
-        kind = self.resources.get(key, {}).get(target.collection.plural)
+        key = (info.collection.group, info.version)
+        kind = self.resources.get(key, {}).get(info.collection.plural)
         if kind is None:
-            raise Refused(404, "NotFound", "the server could not find the requested resource")
+            raise StatusError(404, "NotFound", "the server could not find the requested resource")
         if kind == "SelfSubjectAccessReview":
             return review(request, self.denied)
-        self._authorize(target)
-        return self._objects.answer(request, target, kind)
+        self._authorize(info)
+        return self._objects.answer(request, info, kind)
 
 
-async def _happen(fault: Fault, reply: Reply) -> None:
+async def _apply_fault(fault: Fault, reply: Reply) -> None:
     if fault.stall:
         await asyncio.Event().wait()
     if fault.close:
-        raise Dropped
+        raise ConnectionDropped
     headers = dict(fault.headers or {})
     if fault.retry_after is not None:
         headers["Retry-After"] = str(fault.retry_after)

@@ -1,6 +1,6 @@
 """What the server serves, written down here and not taken from dlf: a second opinion."""
 
-from fake_api.store import Object, Refused
+from fake_api.store import Object, StatusError
 
 RESOURCES: dict[tuple[str, str], dict[str, str]] = {
     ("", "v1"): {
@@ -54,7 +54,7 @@ def discover(resources: Resources, path: str) -> Object:
         case ["apis", group, version] if (group, version) in resources:
             return _resource_list(resources, group, version)
         case _:
-            raise Refused(404, "NotFound", "the server could not find the requested resource")
+            raise StatusError(404, "NotFound", "the server could not find the requested resource")
 
 
 def _resource_list(resources: Resources, group: str, version: str) -> Object:

@@ -14,9 +14,9 @@ def matcher(labels: str, fields: str) -> Callable[[Object], bool]:
     wanted = [_label(term.strip()) for term in _terms(labels)]
     places = [_field(term.strip()) for term in _terms(fields)]
 
-    def matches(thing: Object) -> bool:
-        own = thing["metadata"].get("labels") or {}
-        return all(test(own) for test in wanted) and all(test(thing) for test in places)
+    def matches(obj: Object) -> bool:
+        own = obj["metadata"].get("labels") or {}
+        return all(test(own) for test in wanted) and all(test(obj) for test in places)
 
     return matches
 
@@ -45,8 +45,8 @@ def _field(term: str) -> Callable[[Object], bool]:
     equal = "!=" not in term
     path, value = re.split("!=|==?", term)
 
-    def test(thing: Object) -> bool:
-        found: Any = thing
+    def test(obj: Object) -> bool:
+        found: Any = obj
         for step in path.split("."):
             found = (found or {}).get(step)
         return (str(found or "") == value) is equal

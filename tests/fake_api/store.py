@@ -22,7 +22,7 @@ class Collection(NamedTuple):
     namespace: str
 
 
-class Refused(Exception):
+class StatusError(Exception):
     """What the API server answers instead: HTTP status, reason, message."""
 
     def __init__(self, status: int, reason: str, message: str, **details: Any) -> None:
@@ -41,7 +41,7 @@ class Watch:
     matches: Callable[[Object], bool]
     events: "asyncio.Queue[Object | None]" = field(default_factory=asyncio.Queue)
 
-    def see(self, old: Object | None, new: Object | None) -> None:
+    def notify(self, old: Object | None, new: Object | None) -> None:
         """Turn a change into the event that this selector sees."""
         was = old is not None and self.matches(old)
         now = new is not None and self.matches(new)
@@ -82,31 +82,31 @@ class Store:
         return self._objects.get(collection, {}).get(name)
 
     def get(self, collection: Collection, name: str) -> Object:
-        thing = self.find(collection, name)
-        if thing is None:
-            raise missing(collection, name)
-        return thing
+        obj = self.find(collection, name)
+        if obj is None:
+            raise not_found(collection, name)
+        return obj
 
     def list(self, collection: Collection) -> list[Object]:
         """All objects; in all namespaces when the collection's is empty."""
         return [
-            thing
-            for key, things in sorted(self._objects.items())
+            obj
+            for key, objects in sorted(self._objects.items())
             if key[:2] == collection[:2] and collection.namespace in ("", key.namespace)
-            for _, thing in sorted(things.items())
+            for _, obj in sorted(objects.items())
         ]
 
-    def create(self, collection: Collection, thing: Object, *, dry_run: bool = False) -> Object:
-        new = copy.deepcopy(thing)
+    def create(self, collection: Collection, obj: Object, *, dry_run: bool = False) -> Object:
+        new = copy.deepcopy(obj)
         meta = new.setdefault("metadata", {})
         number = next(self._uids)
         if not meta.get("name") and meta.get("generateName"):
             meta["name"] = f"{meta['generateName']}{number:05x}"
         if not meta.get("name"):
-            raise Refused(422, "Invalid", "metadata.name: Required value: name is required")
+            raise StatusError(422, "Invalid", "metadata.name: Required value: name is required")
         if self.find(collection, meta["name"]):
-            full = resource(collection)
-            raise Refused(409, "AlreadyExists", f'{full} "{meta["name"]}" already exists')
+            full = group_resource(collection)
+            raise StatusError(409, "AlreadyExists", f'{full} "{meta["name"]}" already exists')
         meta["namespace"] = collection.namespace
         meta["uid"] = str(uuid.UUID(int=number))
         meta["creationTimestamp"] = self.stamp()
@@ -115,12 +115,12 @@ class Store:
             self._put(collection, meta["name"], None, new)
         return new
 
-    def replace(self, collection: Collection, name: str, thing: Object) -> Object:
+    def replace(self, collection: Collection, name: str, obj: Object) -> Object:
         old = self.get(collection, name)
-        new = copy.deepcopy(thing)
+        new = copy.deepcopy(obj)
         given = new["metadata"].get("resourceVersion")
         if given and given != old["metadata"]["resourceVersion"]:
-            raise Refused(
+            raise StatusError(
                 409, "Conflict", "the object has been modified; please apply your changes"
             )
         for key in ("uid", "creationTimestamp", "namespace", "name", "deletionTimestamp"):
@@ -135,37 +135,37 @@ class Store:
     def delete(
         self, collection: Collection, name: str, *, uid: str = "", foreground: bool = False
     ) -> Object:
-        thing = self.get(collection, name)
-        own = thing["metadata"]["uid"]
+        obj = self.get(collection, name)
+        own = obj["metadata"]["uid"]
         if uid and uid != own:
-            raise Refused(
+            raise StatusError(
                 409,
                 "Conflict",
                 f"Precondition failed: UID in precondition: {uid}, UID in object meta: {own}",
             )
-        if foreground or thing["metadata"].get("finalizers"):
-            new = copy.deepcopy(thing)
+        if foreground or obj["metadata"].get("finalizers"):
+            new = copy.deepcopy(obj)
             new["metadata"].setdefault("deletionTimestamp", self.stamp())
             if foreground:
                 new["metadata"]["finalizers"] = ["foregroundDeletion"]
-            thing = self._put(collection, name, thing, new)
+            obj = self._put(collection, name, obj, new)
             if foreground and not self.hold_deletions:
                 asyncio.get_running_loop().call_soon(self.remove, collection, name, own)
-            return thing
+            return obj
         return self.remove(collection, name, own)
 
     def remove(self, collection: Collection, name: str, uid: str = "") -> Object:
         """Take an object away, and what it owns, as the garbage collector does."""
-        thing = self.get(collection, name)
-        own = thing["metadata"]["uid"]
+        obj = self.get(collection, name)
+        own = obj["metadata"]["uid"]
         if uid and uid != own:
-            return thing
-        for key, things in list(self._objects.items()):
-            for each in list(things.values()):
+            return obj
+        for key, objects in list(self._objects.items()):
+            for each in list(objects.values()):
                 owners = each["metadata"].get("ownerReferences") or ()
                 if any(owner["uid"] == own for owner in owners):
                     self.remove(key, each["metadata"]["name"])
-        last = copy.deepcopy(thing)
+        last = copy.deepcopy(obj)
         del self._objects[collection][name]
         self._record(collection, last, None)
         return last
@@ -180,14 +180,14 @@ class Store:
         """Open a watch; without a version it starts with what there is."""
         watch = Watch(collection, matches)
         if since is None:
-            for thing in self.list(collection):
-                watch.see(None, thing)
+            for obj in self.list(collection):
+                watch.notify(None, obj)
         elif since < self.oldest:
-            raise Refused(410, "Expired", f"too old resource version: {since} ({self.oldest})")
+            raise StatusError(410, "Expired", f"too old resource version: {since} ({self.oldest})")
         else:
             for version, key, old, new in self._history:
                 if version > since and _covers(collection, key):
-                    watch.see(old, new)
+                    watch.notify(old, new)
         self.watches.add(watch)
         return watch
 
@@ -204,16 +204,18 @@ class Store:
         self._history.append((self.version, collection, old, new))
         for watch in self.watches:
             if _covers(watch.collection, collection):
-                watch.see(old, new)
+                watch.notify(old, new)
 
 
-def resource(collection: Collection) -> str:
+def group_resource(collection: Collection) -> str:
     """Such as `pytorchjobs.kubeflow.org`."""
     return ".".join(part for part in (collection.plural, collection.group) if part)
 
 
-def missing(collection: Collection, name: str) -> Refused:
-    return Refused(404, "NotFound", f'{resource(collection)} "{name}" not found', name=name)
+def not_found(collection: Collection, name: str) -> StatusError:
+    return StatusError(
+        404, "NotFound", f'{group_resource(collection)} "{name}" not found', name=name
+    )
 
 
 def _covers(wide: Collection, one: Collection) -> bool:

@@ -4,11 +4,11 @@ import asyncio
 import json
 from collections.abc import Callable
 
-from fake_api.http import Dropped, Reply, Request
+from fake_api.http_server import ConnectionDropped, Reply, Request
 from fake_api.logs import Cut, Logs, first_row, render
+from fake_api.request_info import RequestInfo
 from fake_api.selectors import matcher
-from fake_api.store import Collection, Object, Refused, Store, Watch
-from fake_api.target import Target
+from fake_api.store import Collection, Object, StatusError, Store, Watch
 
 Split = Callable[[bytes], list[bytes]]
 
@@ -16,7 +16,7 @@ Split = Callable[[bytes], list[bytes]]
 async def watch(
     request: Request,
     reply: Reply,
-    target: Target,
+    info: RequestInfo,
     store: Store,
     split: Split,
     bookmark_seconds: float,
@@ -25,7 +25,7 @@ async def watch(
     query = request.query
     since = query.get("resourceVersion", "")
     opened = store.watch(
-        target.collection,
+        info.collection,
         matcher(query.get("labelSelector", ""), query.get("fieldSelector", "")),
         int(since) if since not in ("", "0") else None,
     )
@@ -57,17 +57,17 @@ def bookmark(store: Store) -> Object:
 
 
 async def log(
-    request: Request, reply: Reply, target: Target, store: Store, logs: Logs, split: Split
+    request: Request, reply: Reply, info: RequestInfo, store: Store, logs: Logs, split: Split
 ) -> None:
     """Stream a container's log. As from a kubelet, the head comes with the first byte."""
     query = request.query
-    namespace, pod = target.collection.namespace, target.name
-    thing = store.get(Collection("", "pods", namespace), pod)
-    container = query.get("container") or thing["spec"]["containers"][0]["name"]
+    namespace, pod = info.collection.namespace, info.name
+    obj = store.get(Collection("", "pods", namespace), pod)
+    container = query.get("container") or obj["spec"]["containers"][0]["name"]
     previous = query.get("previous") == "true"
     found = logs.find(namespace, pod, container, previous=previous)
     if found is None:
-        raise Refused(400, "BadRequest", _no_log(pod, container, previous=previous))
+        raise StatusError(400, "BadRequest", _no_log(pod, container, previous=previous))
     tail = int(query["tailLines"]) if "tailLines" in query else None
     first = first_row(found, query.get("sinceTime", ""), tail)
     left = int(query["limitBytes"]) if "limitBytes" in query else None
@@ -115,5 +115,5 @@ class _Body:
         if not self._reply.started:
             await self._reply.start("text/plain")
         if self._cut and not self._cut.clean and not self._left:
-            raise Dropped
+            raise ConnectionDropped
         await self._reply.end()

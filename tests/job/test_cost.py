@@ -5,7 +5,7 @@ import time
 from collections import Counter
 
 from fake_api import FakeApi
-from fake_api.http import Request
+from fake_api.http_server import Request
 from job.histories import succeed, three_pods
 from job.play import play
 from job.stage import Stage
@@ -14,7 +14,7 @@ from dlf.errors import ExitCode
 from dlf.frameworks import BY_NAME
 from dlf.job.submit import choose_kind, spec_hash, submit
 from dlf.kube.client import KubeClient
-from dlf.kube.config import ClusterConfig
+from dlf.kube.cluster_config import ClusterConfig
 from dlf.task.load import load, split
 
 PODS = 100

@@ -3,9 +3,9 @@
 import asyncio
 
 import pytest
-from fake_api.http import Request
-from fake_api.store import resource
-from fake_api.target import target_of
+from fake_api.http_server import Request
+from fake_api.request_info import request_info
+from fake_api.store import group_resource
 from job.histories import succeed, three_pods
 from job.play import Played, play
 from job.stage import Stage
@@ -17,12 +17,12 @@ from dlf.preflight.permissions import verbs
 
 def asked(request: Request) -> str:
     """The permission that a request needs; "" for discovery, which everybody may ask."""
-    target = target_of(request)
+    target = request_info(request)
     if target is None:
         return ""
     verb = "get" if target.verb == "log" else target.verb
     plural = "/".join(part for part in (target.collection.plural, target.sub) if part)
-    return f"{verb} {resource(target.collection._replace(plural=plural))}"
+    return f"{verb} {group_resource(target.collection._replace(plural=plural))}"
 
 
 def used(played: Played) -> set[str]:

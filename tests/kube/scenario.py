@@ -8,7 +8,7 @@ from fake_api import FakeApi
 from virtual_loop import run
 
 from dlf.kube.client import KubeClient
-from dlf.kube.config import ClusterConfig
+from dlf.kube.cluster_config import ClusterConfig
 
 OURS = ("api", "client", "notices")
 
@@ -25,7 +25,7 @@ def scenario(test: Callable[..., Awaitable[None]]) -> Callable[..., None]:
         notices: list[str] = []
         async with (
             FakeApi() as api,
-            KubeClient(cluster(api), outage=1800.0, notice=notices.append) as client,
+            KubeClient(cluster(api), outage_budget=1800.0, notify=notices.append) as client,
         ):
             ours = dict(zip(OURS, (api, client, notices), strict=True))
             await test(**given, **{name: ours[name] for name in OURS if name in names})

@@ -11,8 +11,8 @@ from fake_api import Cut, FakeApi
 from kube.scenario import cluster, scenario
 
 from dlf.errors import ClusterLost, DlfError, Rejected
+from dlf.kube.api_errors import Unavailable
 from dlf.kube.client import KubeClient
-from dlf.kube.refusal import Unavailable
 from dlf.manifest.kinds import MPIJOB_V2BETA1, POD, PYTORCHJOB, VOLCANO_JOB
 from dlf.manifest.observed import Job, Pod
 
@@ -195,9 +195,9 @@ async def test_client_honours_retry_after(api: FakeApi, client: KubeClient) -> N
 @scenario
 async def test_client_gives_up_after_its_budget(api: FakeApi, notices: list[str]) -> None:
     """The last cause is told, and the last try is at the very end of the budget."""
-    api.fail(status=503, message="etcd is away", times=None)
-    async with KubeClient(cluster(api), outage=100.0) as client:
-        with pytest.raises(ClusterLost, match=r"list pods .* 100 s, at last HTTP 503: etcd is aw"):
+    api.fail(status=503, message="etcday", times=None)
+    async with KubeClient(cluster(api), outage_budget=100.0) as client:
+        with pytest.raises(ClusterLost, match=r"list pods .* 100 s, last error: HTTP 503: etcd"):
             await client.list(POD, "ml", Pod)
     assert pytest.approx(100.0, abs=0.1) == api.requests[-1].at
     assert 8 <= len(api.requests) <= 11
@@ -207,7 +207,7 @@ async def test_client_gives_up_after_its_budget(api: FakeApi, notices: list[str]
 async def test_client_has_a_budget_of_nothing(api: FakeApi) -> None:
     """`--api_outage 0` means one try."""
     api.fail(status=503)
-    async with KubeClient(cluster(api), outage=0.0) as client:
+    async with KubeClient(cluster(api), outage_budget=0.0) as client:
         with pytest.raises(ClusterLost):
             await client.list(POD, "ml", Pod)
     assert 1 == len(api.requests)
@@ -283,6 +283,19 @@ async def test_list_starts_again_when_its_pages_are_forgotten(
 
 
 @scenario
+async def test_list_ends_where_every_next_page_is_expired(api: FakeApi, client: KubeClient) -> None:
+    """A server that always answers 410 to a `continue` token is asked for all at once."""
+    pods = api.collection("pods", "ml")
+    for index in range(501):
+        api.store.create(pods, pod(f"p-{index:04d}"))
+    api.fail(path="continue=", status=410, times=None)
+    async with asyncio.timeout(60.0):
+        items, _ = await client.list(POD, "ml", Pod)
+    assert 501 == len({each.metadata.name for each in items}) == len(items)
+    assert ["500", "500", ""] == [request.query.get("limit", "") for request in api.requests]
+
+
+@scenario
 async def test_list_takes_null_for_nothing(api: FakeApi, client: KubeClient) -> None:
     """Go writes an empty list as null."""
     api.fail(status=200, body=b'{"metadata": {"resourceVersion": "5"}, "items": null}')
@@ -322,10 +335,10 @@ async def test_delete_raises_another_conflict(api: FakeApi, client: KubeClient) 
 @scenario
 async def test_served_is_empty_for_what_is_not_there(api: FakeApi, client: KubeClient) -> None:
     """A cluster without an operator does not know its API group; subresources are no kinds."""
-    assert frozenset({"mpijobs"}) == await client.served("kubeflow.org", "v2beta1")
+    assert frozenset({"mpijobs"}) == await client.served_resources("kubeflow.org", "v2beta1")
     assert ("v1", "v2beta1") == await client.served_versions("kubeflow.org")
     del api.resources["kubeflow.org", "v2beta1"]
-    assert frozenset() == await client.served("kubeflow.org", "v2beta1")
+    assert frozenset() == await client.served_resources("kubeflow.org", "v2beta1")
     assert ("v1",) == await client.served_versions("kubeflow.org")
     assert () == await client.served_versions("no.such.group")
 
@@ -335,16 +348,16 @@ async def test_served_raises_other_refusals(api: FakeApi, client: KubeClient) ->
     """Only 404 means that there is nothing."""
     api.fail(status=403)
     with pytest.raises(Rejected, match=r"cannot get /apis/kubeflow\.org/v1: "):
-        await client.served("kubeflow.org", "v1")
+        await client.served_resources("kubeflow.org", "v1")
 
 
 @scenario
 async def test_allowed_asks_the_server(api: FakeApi, client: KubeClient) -> None:
     """The verdict is for one verb on one resource, or subresource."""
     api.denied = {("create", "pytorchjobs.kubeflow.org"), ("get", "pods/log")}
-    assert not await client.allowed("create", PYTORCHJOB, "ml")
-    assert await client.allowed("get", PYTORCHJOB, "ml")
-    assert not await client.allowed("get", ("", "pods", "log"), "ml")
+    assert not await client.is_allowed("create", PYTORCHJOB, "ml")
+    assert await client.is_allowed("get", PYTORCHJOB, "ml")
+    assert not await client.is_allowed("get", ("", "pods", "log"), "ml")
 
 
 @scenario

@@ -10,17 +10,17 @@ from typing import Any
 import pytest
 from fake_api import FakeApi
 from fake_api.certificates import Authority
-from fake_api.http import Request
+from fake_api.http_server import Request
 from kube.scenario import cluster, scenario
 from typing_extensions import override
 from virtual_loop import run
 
 from dlf.errors import Rejected, UsageError
-from dlf.kube import plugin as plugin_module
+from dlf.kube import exec_plugin
 from dlf.kube.client import KubeClient
-from dlf.kube.config import Basic, ClusterConfig, Plugin, Token, TokenFile
-from dlf.kube.follow import Change, Snapshot, follow
-from dlf.kube.plugin import Status
+from dlf.kube.cluster_config import BasicAuth, ClusterConfig, ExecPlugin, StaticToken, TokenFile
+from dlf.kube.exec_plugin import ExecCredentialStatus
+from dlf.kube.reflector import Change, Snapshot, list_and_watch
 from dlf.manifest.kinds import POD
 from dlf.manifest.observed import Pod
 
@@ -42,8 +42,8 @@ def token(tmp_path: Path) -> Path:
 @pytest.mark.parametrize(
     ("credential", "header"),
     [
-        pytest.param(Token("secret"), "Bearer secret", id="token"),
-        pytest.param(Basic("me", "pä:ss"), "Basic bWU6cMOkOnNz", id="password"),
+        pytest.param(StaticToken("secret"), "Bearer secret", id="token"),
+        pytest.param(BasicAuth("me", "pä:ss"), "Basic bWU6cMOkOnNz", id="password"),
     ],
 )
 @scenario
@@ -95,7 +95,7 @@ async def test_token_that_nobody_renews_is_refused(api: FakeApi, token: Path) ->
 
 
 @scenario
-async def test_follow_survives_a_day_of_token_rotation(api: FakeApi, token: Path) -> None:
+async def test_reflector_survives_a_day_of_token_rotation(api: FakeApi, token: Path) -> None:
     """Each token is good for an hour, and each hour there is a new one."""
     api.bookmark_seconds = 1e6
     api.tokens = {"hour-0"}
@@ -104,7 +104,7 @@ async def test_follow_survives_a_day_of_token_rotation(api: FakeApi, token: Path
         seen: list[Pod] = []
 
         async def work() -> None:
-            async for step in follow(client, POD, "ml", Pod):
+            async for step in list_and_watch(client, POD, "ml", Pod):
                 match step:
                     case Change(_, thing):
                         seen.append(thing)
@@ -158,12 +158,12 @@ async def test_token_file_that_vanishes_later_may_come_back(api: FakeApi, token:
     assert ["Bearer one", "Bearer two"] == tokens(api)
 
 
-def plugin(folder: Path, code: str, **more: Any) -> Plugin:
+def plugin(folder: Path, code: str, **more: Any) -> ExecPlugin:
     """A credential plugin that runs this Python code."""
     script = folder / "plugin.py"
     script.write_text(code)
     options = {"api_version": V1, "env": {"COUNT": str(folder / "count")}} | more
-    return Plugin(command=[sys.executable, str(script)], **options)
+    return ExecPlugin(command=[sys.executable, str(script)], **options)
 
 
 COUNTING = """
@@ -224,8 +224,11 @@ def test_plugin_status_expires(hours: int | None, expired: bool) -> None:
     """By its own time stamp; without one only a 401 ends it."""
     now = datetime.datetime.now(datetime.UTC)
     at = None if hours is None else now + datetime.timedelta(hours=hours)
-    assert expired is Status(expiration_timestamp=at).expired()
-    assert expired is Status(expiration_timestamp=at and at.replace(tzinfo=None)).expired()
+    assert expired is ExecCredentialStatus(expiration_timestamp=at).expired()
+    assert (
+        expired
+        is ExecCredentialStatus(expiration_timestamp=at and at.replace(tzinfo=None)).expired()
+    )
 
 
 @scenario
@@ -260,12 +263,14 @@ def answer(**status: str) -> str:
     ("code", "words"),
     [
         pytest.param("import sys; sys.exit('log in first')", "exit code 1: log in first", id="1"),
-        pytest.param("raise SystemExit(7)", "exit code 7: it says nothing", id="says nothing"),
+        pytest.param("raise SystemExit(7)", "exit code 7: no message", id="says nothing"),
         pytest.param("print('hello')", "prints no ExecCredential", id="no JSON"),
         pytest.param("print('{}')", "prints no apiVersion no kind, not client", id="empty"),
         pytest.param(answer(), "gives neither token nor client certificate", id="nothing in it"),
         pytest.param(
-            answer(clientCertificateData="c"), "half of a client certificate", id="half a pair"
+            answer(clientCertificateData="c"),
+            "only one of client certificate and key",
+            id="half a pair",
         ),
         pytest.param(
             answer(clientCertificateData="c", clientKeyData="k"),
@@ -285,8 +290,8 @@ async def test_plugin_that_fails(api: FakeApi, tmp_path: Path, code: str, words:
 @pytest.mark.parametrize(
     ("command", "words", "hint"),
     [
-        pytest.param("no-such-plugin", "`no-such-plugin` is not there", "get it", id="missing"),
-        pytest.param("/", "`/` does not start: ", "", id="a folder"),
+        pytest.param("no-such-plugin", "`no-such-plugin` is not installed", "get it", id="missing"),
+        pytest.param("/", "`/` cannot be started: ", "", id="a folder"),
     ],
 )
 @scenario
@@ -294,7 +299,7 @@ async def test_plugin_that_does_not_start(
     api: FakeApi, command: str, words: str, hint: str
 ) -> None:
     """The kubeconfig's own hint says how to install it."""
-    credential = Plugin(command=[command], api_version=V1, env={}, install_hint="get it")
+    credential = ExecPlugin(command=[command], api_version=V1, env={}, install_hint="get it")
     async with KubeClient(cluster(api, credential=credential)) as client:
         with pytest.raises(UsageError, match=words) as error:
             await client.list(POD, "ml", Pod)
@@ -303,7 +308,7 @@ async def test_plugin_that_does_not_start(
 
 def test_plugin_that_hangs_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It is killed after its time, with its children, which hold its end of the pipe."""
-    monkeypatch.setattr(plugin_module, "PATIENCE", 2.0)
+    monkeypatch.setattr(exec_plugin, "TIMEOUT_SECONDS", 2.0)
     child = tmp_path / "child"
     code = (
         "import pathlib, subprocess, time\n"

@@ -9,16 +9,16 @@ import respx
 from virtual_loop import run
 
 from dlf.errors import ClusterLost, Rejected, UsageError
+from dlf.kube.api_errors import Action, Unavailable
 from dlf.kube.client import KubeClient
-from dlf.kube.config import ClusterConfig
-from dlf.kube.http import Http
-from dlf.kube.refusal import Action, Unavailable
-from dlf.kube.request import Request
+from dlf.kube.cluster_config import ClusterConfig
+from dlf.kube.http import HttpClient
+from dlf.kube.request import ApiRequest
 from dlf.manifest.kinds import POD
 from dlf.manifest.observed import Pod
 
 SERVER = "http://api.test"
-ASK = Request(action=Action("list", "pods", "ml"), path="/api/v1/pods")
+ASK = ApiRequest(action=Action("list", "pods", "ml"), path="/api/v1/pods")
 
 OUR_BUGS = {
     httpx.HTTPError,  # the abstract root
@@ -47,7 +47,7 @@ def test_http_maps_every_exception_of_httpx(kind: type[Exception]) -> None:
     respx.route().mock(side_effect=kind("why"))
 
     async def act() -> None:
-        http = Http(ClusterConfig(origin="test", server=SERVER))
+        http = HttpClient(ClusterConfig(origin="test", server=SERVER))
         with pytest.raises((Unavailable, UsageError)) as error:
             await http.fetch(ASK)
         assert "why" in str(error.value)
@@ -62,8 +62,10 @@ def test_http_names_an_exception_that_says_nothing() -> None:
     respx.route().mock(side_effect=httpx.ReadError(""))
 
     async def act() -> None:
-        async with KubeClient(ClusterConfig(origin="test", server=SERVER), outage=1.0) as client:
-            with pytest.raises(ClusterLost, match=r"at last ReadError$"):
+        async with KubeClient(
+            ClusterConfig(origin="test", server=SERVER), outage_budget=1.0
+        ) as client:
+            with pytest.raises(ClusterLost, match=r"last error: ReadError$"):
                 await client.list(POD, "ml", Pod)
 
     run(act())
@@ -80,7 +82,9 @@ def test_http_tells_why_there_is_no_connection(server: str, words: str) -> None:
     """Refused connections and unknown hosts are tried again, and told at the end."""
 
     async def act() -> None:
-        async with KubeClient(ClusterConfig(origin="test", server=server), outage=5.0) as client:
+        async with KubeClient(
+            ClusterConfig(origin="test", server=server), outage_budget=5.0
+        ) as client:
             with pytest.raises(ClusterLost, match=words):
                 await client.list(POD, "ml", Pod)
 
@@ -98,8 +102,10 @@ def test_http_never_loads_authorities_of_httpx(monkeypatch: pytest.MonkeyPatch) 
     async def act() -> None:
         for server in (SERVER, "https://api.test"):
             config = ClusterConfig(origin="t", server=server, insecure=True)
-            await Http(config).aclose()
-            await Http(ClusterConfig(origin="t", server=SERVER, proxy="https://p.test")).aclose()
+            await HttpClient(config).aclose()
+            await HttpClient(
+                ClusterConfig(origin="t", server=SERVER, proxy="https://p.test")
+            ).aclose()
 
     run(act())
 
@@ -112,7 +118,7 @@ def test_http_ignores_proxies_and_netrc_of_the_environment(monkeypatch: pytest.M
     respx.get(f"{SERVER}/api/v1/pods").respond(json={})
 
     async def act() -> None:
-        http = Http(ClusterConfig(origin="test", server=SERVER))
+        http = HttpClient(ClusterConfig(origin="test", server=SERVER))
         assert b"{}" == await http.fetch(ASK)
         assert "Authorization" not in respx.calls.last.request.headers
         await http.aclose()
@@ -126,7 +132,7 @@ def test_http_gives_a_refusal_the_second_time_it_is_401() -> None:
     route = respx.route().respond(401, json={"message": "Unauthorized", "reason": "Unauthorized"})
 
     async def act() -> None:
-        http = Http(ClusterConfig(origin="test", server=SERVER))
+        http = HttpClient(ClusterConfig(origin="test", server=SERVER))
         with pytest.raises(Rejected, match="cannot list pods in namespace ml: Unauthorized"):
             await http.fetch(ASK)
         await http.aclose()
@@ -149,7 +155,7 @@ def test_http_through_a_proxy() -> None:
         server = await asyncio.start_server(proxy, "127.0.0.1", 0)
         port = server.sockets[0].getsockname()[1]
         address = f"http://me:pw@127.0.0.1:{port}"
-        http = Http(ClusterConfig(origin="test", server=SERVER, proxy=address))
+        http = HttpClient(ClusterConfig(origin="test", server=SERVER, proxy=address))
         assert b"{}" == await http.fetch(ASK)
         await http.aclose()
         server.close()

@@ -11,7 +11,7 @@ from virtual_loop import run
 
 import dlf
 from dlf.kube.client import KubeClient
-from dlf.kube.config import ClusterConfig, Token
+from dlf.kube.cluster_config import ClusterConfig, StaticToken
 from dlf.manifest.kinds import MPIJOB_V2BETA1, POD, PYTORCHJOB, VOLCANO_JOB
 from dlf.manifest.observed import Job, Pod
 
@@ -27,7 +27,7 @@ def sent(
     """The one request that this makes, when the server answers so."""
 
     async def act() -> None:
-        config = ClusterConfig(origin="test", server=server, credential=Token("secret"))
+        config = ClusterConfig(origin="test", server=server, credential=StaticToken("secret"))
         async with KubeClient(config) as client:
             await ask(client)
 
@@ -84,18 +84,20 @@ def parts(request: httpx.Request) -> tuple[str, str, dict[str, str]]:
             id="delete",
         ),
         pytest.param(
-            lambda c: c.served("kubeflow.org", "v1"),
+            lambda c: c.served_resources("kubeflow.org", "v1"),
             ("GET", "/apis/kubeflow.org/v1", {}),
             id="served",
         ),
-        pytest.param(lambda c: c.served("", "v1"), ("GET", "/api/v1", {}), id="served, core"),
+        pytest.param(
+            lambda c: c.served_resources("", "v1"), ("GET", "/api/v1", {}), id="served, core"
+        ),
         pytest.param(
             lambda c: c.served_versions("kubeflow.org"),
             ("GET", "/apis/kubeflow.org", {}),
             id="served versions",
         ),
         pytest.param(
-            lambda c: c.allowed("create", PYTORCHJOB, "ml"), ("POST", REVIEWS, {}), id="allowed"
+            lambda c: c.is_allowed("create", PYTORCHJOB, "ml"), ("POST", REVIEWS, {}), id="allowed"
         ),
     ],
 )
@@ -203,7 +205,7 @@ def test_request_of_a_deletion(options: dict[str, Any], body: dict[str, object])
 
 def test_request_of_an_access_review() -> None:
     """The question is RBAC's; what is empty is left out."""
-    request = sent(lambda c: c.allowed("get", ("", "pods", "log"), "ml"))
+    request = sent(lambda c: c.is_allowed("get", ("", "pods", "log"), "ml"))
     expected = {
         "apiVersion": "authorization.k8s.io/v1",
         "kind": "SelfSubjectAccessReview",

@@ -17,7 +17,7 @@ from virtual_loop import run
 from dlf.errors import UsageError
 from dlf.kube import tls
 from dlf.kube.client import KubeClient
-from dlf.kube.config import ClusterConfig
+from dlf.kube.cluster_config import ClusterConfig
 from dlf.manifest.kinds import POD
 from dlf.manifest.observed import Pod
 
@@ -179,7 +179,7 @@ def test_tls_failure_is_ridden_out_once_the_server_was_known() -> None:
         async with FakeApi(OURS.server()) as api:
             config = ClusterConfig(origin="test", server=api.url, ca=OURS.pem)
             notices: list[str] = []
-            async with KubeClient(config, notice=notices.append) as client:
+            async with KubeClient(config, notify=notices.append) as client:
                 await client.list(POD, "ml", Pod)
                 await restart(api, OTHER.server())
                 asking = asyncio.create_task(client.list(POD, "ml", Pod))

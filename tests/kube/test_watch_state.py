@@ -1,107 +1,111 @@
-"""The cursor of list and watch: its table, and a model of a server that forgets."""
+"""The state of list and watch: its table, and a model of a server that forgets."""
 
 import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from dlf.kube.cursor import WatchCursor, pause
+from dlf.kube.retry import backoff_seconds
+from dlf.kube.watch_state import WatchState
 
 
-def at(version: str, failures: int = 0) -> WatchCursor:
-    cursor = WatchCursor()
-    cursor.listed(version)
+def at(version: str, failures: int = 0) -> WatchState:
+    state = WatchState()
+    state.on_list(version)
     for _ in range(failures):
-        cursor.failed()
-    return cursor
+        state.on_failure()
+    return state
 
 
-def test_cursor_starts_with_a_list() -> None:
+def test_watch_state_starts_with_a_list() -> None:
     """The first request is a LIST, at once; what it returns is watched from its version."""
-    cursor = WatchCursor()
-    assert ("", 0.0) == (cursor.version, cursor.wait)
-    cursor.listed("7")
-    assert ("7", 0.0) == (cursor.version, cursor.wait)
+    state = WatchState()
+    assert ("", 0.0) == (state.resource_version, state.delay_seconds)
+    state.on_list("7")
+    assert ("7", 0.0) == (state.resource_version, state.delay_seconds)
 
 
-def test_cursor_keeps_the_version_of_events_and_bookmarks() -> None:
+def test_watch_state_keeps_the_version_of_events_and_bookmarks() -> None:
     """Both move the version; only an event shows that the watch works."""
-    cursor = at("7", failures=2)
-    cursor.bookmark("9")
-    assert ("9", 2) == (cursor.version, cursor.failures)
-    cursor.event("11")
-    assert ("11", 0) == (cursor.version, cursor.failures)
+    state = at("7", failures=2)
+    state.on_bookmark("9")
+    assert ("9", 2) == (state.resource_version, state.failures)
+    state.on_event("11")
+    assert ("11", 0) == (state.resource_version, state.failures)
 
 
-def test_cursor_forgets_its_version_when_it_is_gone() -> None:
+def test_watch_state_forgets_its_version_when_it_is_gone() -> None:
     """410 lists again at once; when it repeats, after a pause that grows."""
-    cursor = at("7")
+    state = at("7")
     waits = []
     for _ in range(4):
-        cursor.gone()
-        waits.append((cursor.version, cursor.wait))
-        cursor.listed("7")
+        state.on_gone()
+        waits.append((state.resource_version, state.delay_seconds))
+        state.on_list("7")
     assert [("", 0.0), ("", 1.6), ("", 3.2), ("", 6.4)] == waits
 
 
 @pytest.mark.parametrize(
-    ("lived", "seen", "wait"),
+    ("open_seconds", "seen", "wait"),
     [
         pytest.param(300.0, False, 0.0, id="quiet but long"),
         pytest.param(0.1, True, 0.0, id="short with an event"),
         pytest.param(0.1, False, 0.8, id="short and empty"),
     ],
 )
-def test_cursor_after_a_clean_end(lived: float, seen: bool, wait: float) -> None:
+def test_watch_state_after_a_clean_end(open_seconds: float, seen: bool, wait: float) -> None:
     """A watch is opened again at once, unless it ended in under a second without an event."""
-    cursor = at("7")
+    state = at("7")
     if seen:
-        cursor.event("8")
-    cursor.ended(lived)
-    assert ("8" if seen else "7", wait) == (cursor.version, cursor.wait)
+        state.on_event("8")
+    state.on_end(open_seconds)
+    assert ("8" if seen else "7", wait) == (state.resource_version, state.delay_seconds)
 
 
-def test_cursor_sees_events_of_one_watch_only() -> None:
+def test_watch_state_sees_events_of_one_watch_only() -> None:
     """The event of an earlier watch does not excuse a later one that ends at once."""
-    cursor = at("7")
-    cursor.event("8")
-    cursor.ended(0.1)
-    cursor.ended(0.1)
-    assert 0.8 == cursor.wait
+    state = at("7")
+    state.on_event("8")
+    state.on_end(0.1)
+    state.on_end(0.1)
+    assert 0.8 == state.delay_seconds
 
 
-def test_cursor_backs_off_on_failures() -> None:
+def test_watch_state_backs_off_on_failures() -> None:
     """Each failure in a row doubles the pause, up to half a minute; the version stays."""
-    cursor = at("7")
+    state = at("7")
     waits = []
     for _ in range(8):
-        cursor.failed()
-        waits.append(cursor.wait)
+        state.on_failure()
+        waits.append(state.delay_seconds)
     assert [0.8, 1.6, 3.2, 6.4, 12.8, 25.6, 30.0, 30.0] == waits
-    assert "7" == cursor.version
+    assert "7" == state.resource_version
 
 
-def test_cursor_honours_retry_after() -> None:
+def test_watch_state_honours_retry_after() -> None:
     """The server's own wish is never undercut, even beyond the longest pause."""
-    cursor = at("7")
-    cursor.failed(retry_after=45.0)
-    assert 45.0 == cursor.wait
+    state = at("7")
+    state.on_failure(retry_after=45.0)
+    assert 45.0 == state.delay_seconds
 
 
-def test_cursor_forgives_a_watch_that_lived() -> None:
+def test_watch_state_forgives_a_watch_that_lived() -> None:
     """A connection that breaks every few minutes is not an outage."""
-    cursor = at("7", failures=5)
-    cursor.failed(lived=200.0)
-    assert (1, 0.8) == (cursor.failures, cursor.wait)
+    state = at("7", failures=5)
+    state.on_failure(open_seconds=200.0)
+    assert (1, 0.8) == (state.failures, state.delay_seconds)
 
 
-def test_pause_does_not_overflow() -> None:
+def test_backoff_does_not_overflow() -> None:
     """Days of failures still mean half a minute."""
-    assert 30.0 == pause(100_000)
+    assert 30.0 == backoff_seconds(100_000)
+
+
+HOW = ["on_end", "on_failure", "on_gone"]
 
 
 class CompactingServer(RuleBasedStateMachine):
-    """A server with a history that it forgets, and a consumer driven by the cursor."""
+    """A server with a history that it forgets, and a consumer driven by the state."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -109,7 +113,7 @@ class CompactingServer(RuleBasedStateMachine):
         self.oldest = 1
         self.states: dict[int, dict[str, int]] = {1: {}}
         self.history: list[tuple[int, str]] = []
-        self.cursor = WatchCursor()
+        self.watch = WatchState()
         self.known: dict[str, int] = {}
         self.position: int | None = None
 
@@ -138,13 +142,13 @@ class CompactingServer(RuleBasedStateMachine):
     @precondition(lambda self: self.position is None)
     @rule()
     def ask(self) -> None:
-        if not self.cursor.version:
+        if not self.watch.resource_version:
             self.known = dict(self.states[self.version])
-            self.cursor.listed(str(self.version))
-        elif int(self.cursor.version) < self.oldest:
-            self.cursor.gone()
+            self.watch.on_list(str(self.version))
+        elif int(self.watch.resource_version) < self.oldest:
+            self.watch.on_gone()
         else:
-            self.position = int(self.cursor.version)
+            self.position = int(self.watch.resource_version)
 
     @precondition(lambda self: self.position is not None)
     @rule()
@@ -156,27 +160,27 @@ class CompactingServer(RuleBasedStateMachine):
                 self.known.pop(name, None)
                 if name in state:
                     self.known[name] = state[name]
-                self.cursor.event(str(version))
+                self.watch.on_event(str(version))
                 return
-        self.cursor.bookmark(str(self.version))
+        self.watch.on_bookmark(str(self.version))
 
     @precondition(lambda self: self.position is not None)
-    @rule(lived=st.sampled_from([0.0, 400.0]), how=st.sampled_from(["ended", "failed", "gone"]))
-    def end(self, lived: float, how: str) -> None:
+    @rule(open_seconds=st.sampled_from([0.0, 400.0]), how=st.sampled_from(HOW))
+    def end(self, open_seconds: float, how: str) -> None:
         self.position = None
-        if how == "gone":
-            self.cursor.gone()
+        if how == "on_gone":
+            self.watch.on_gone()
         else:
-            getattr(self.cursor, how)(lived)
+            getattr(self.watch, how)(open_seconds)
 
     @invariant()
     def consumer_knows_the_state_of_its_version(self) -> None:
-        if self.cursor.version:
-            assert self.states[int(self.cursor.version)] == self.known
+        if self.watch.resource_version:
+            assert self.states[int(self.watch.resource_version)] == self.known
 
     @invariant()
     def waiting_is_bounded(self) -> None:
-        assert 0.0 <= self.cursor.wait <= 30.0
+        assert 0.0 <= self.watch.delay_seconds <= 30.0
 
 
 TestCompactingServer = CompactingServer.TestCase

@@ -1,4 +1,4 @@
-"""Following a collection over real sockets, through everything that goes wrong."""
+"""Keeping up with a collection over real sockets, through everything that goes wrong."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -12,7 +12,7 @@ from kube.scenario import cluster, scenario
 
 from dlf.errors import ClusterLost, Rejected
 from dlf.kube.client import KubeClient
-from dlf.kube.follow import Change, Snapshot, follow
+from dlf.kube.reflector import Change, Snapshot, list_and_watch
 from dlf.manifest.kinds import POD, PYTORCHJOB
 from dlf.manifest.observed import Pod
 
@@ -51,7 +51,7 @@ async def following(client: KubeClient, **selectors: str) -> AsyncIterator[Seen]
     seen = Seen()
 
     async def work() -> None:
-        async for step in follow(client, POD, "ml", Pod, **selectors):
+        async for step in list_and_watch(client, POD, "ml", Pod, **selectors):
             seen.add(step)
 
     task = asyncio.create_task(work())
@@ -73,7 +73,7 @@ def asked(api: FakeApi) -> list[str]:
 
 
 @scenario
-async def test_follow_gives_a_snapshot_and_then_changes(api: FakeApi, client: KubeClient) -> None:
+async def test_reflector_yields_a_snapshot_then_changes(api: FakeApi, client: KubeClient) -> None:
     """What was there first is one snapshot; every change after it comes by itself."""
     pods = api.collection("pods", "ml")
     api.store.create(pods, pod("a"))
@@ -87,7 +87,7 @@ async def test_follow_gives_a_snapshot_and_then_changes(api: FakeApi, client: Ku
 
 
 @scenario
-async def test_follow_asks_for_what_the_selectors_mean(api: FakeApi, client: KubeClient) -> None:
+async def test_reflector_asks_for_what_the_selectors_mean(api: FakeApi, client: KubeClient) -> None:
     """Selectors go with both requests; an object that begins to match is ADDED."""
     pods = api.collection("pods", "ml")
     api.store.create(pods, pod("a", job="j"))
@@ -100,7 +100,7 @@ async def test_follow_asks_for_what_the_selectors_mean(api: FakeApi, client: Kub
 
 
 @scenario
-async def test_follow_watches_with_bookmarks_and_random_timeouts(
+async def test_reflector_watches_with_bookmarks_and_random_timeouts(
     api: FakeApi, client: KubeClient
 ) -> None:
     """A watch asks for bookmarks and says how long it wants to live; then comes the next one."""
@@ -117,7 +117,7 @@ async def test_follow_watches_with_bookmarks_and_random_timeouts(
 
 
 @scenario
-async def test_follow_goes_on_from_the_last_bookmark(api: FakeApi, client: KubeClient) -> None:
+async def test_reflector_goes_on_from_the_last_bookmark(api: FakeApi, client: KubeClient) -> None:
     """What happened elsewhere meanwhile need not be looked through, and may be forgotten."""
     async with following(client) as seen:
         await asyncio.sleep(1.0)
@@ -131,7 +131,7 @@ async def test_follow_goes_on_from_the_last_bookmark(api: FakeApi, client: KubeC
 
 
 @scenario
-async def test_follow_lists_again_after_410_as_event(api: FakeApi, client: KubeClient) -> None:
+async def test_reflector_lists_again_after_410_as_event(api: FakeApi, client: KubeClient) -> None:
     """A server that has compacted its history is listed again; nothing is lost."""
     pods = api.collection("pods", "ml")
     async with following(client) as seen:
@@ -144,7 +144,7 @@ async def test_follow_lists_again_after_410_as_event(api: FakeApi, client: KubeC
 
 
 @scenario
-async def test_follow_lists_again_after_410_as_status(api: FakeApi, client: KubeClient) -> None:
+async def test_reflector_lists_again_after_410_as_status(api: FakeApi, client: KubeClient) -> None:
     """The same when the server says so before the watch begins."""
     pods = api.collection("pods", "ml")
     async with following(client) as seen:
@@ -159,7 +159,7 @@ async def test_follow_lists_again_after_410_as_status(api: FakeApi, client: Kube
 
 
 @scenario
-async def test_follow_backs_off_when_410_repeats(api: FakeApi, client: KubeClient) -> None:
+async def test_reflector_backs_off_when_410_repeats(api: FakeApi, client: KubeClient) -> None:
     """Lists follow one another ever more slowly, and the follower lives on."""
     api.fail(verb="watch", status=410, times=None)
     async with following(client) as seen:
@@ -174,7 +174,7 @@ async def test_follow_backs_off_when_410_repeats(api: FakeApi, client: KubeClien
 
 
 @scenario
-async def test_follow_waits_as_long_as_retry_after_says(api: FakeApi, client: KubeClient) -> None:
+async def test_reflector_honours_retry_after(api: FakeApi, client: KubeClient) -> None:
     """429 with Retry-After: the next request comes no earlier than that."""
     async with following(client) as seen:
         await seen.until(1)
@@ -186,7 +186,7 @@ async def test_follow_waits_as_long_as_retry_after_says(api: FakeApi, client: Ku
 
 
 @scenario
-async def test_follow_rides_out_an_outage(
+async def test_reflector_rides_out_an_outage(
     api: FakeApi, client: KubeClient, notices: list[str]
 ) -> None:
     """Twenty minutes of 503 end with everything seen; the user hears of it twice."""
@@ -208,7 +208,7 @@ async def test_follow_rides_out_an_outage(
 
 
 @scenario
-async def test_follow_rides_out_a_server_that_is_gone(
+async def test_reflector_rides_out_a_server_that_is_gone(
     api: FakeApi, client: KubeClient, notices: list[str]
 ) -> None:
     """The same when connections are refused."""
@@ -224,18 +224,18 @@ async def test_follow_rides_out_a_server_that_is_gone(
 
 
 @scenario
-async def test_follow_gives_up_when_the_budget_is_used_up(api: FakeApi, client: KubeClient) -> None:
+async def test_reflector_gives_up_after_the_budget(api: FakeApi, client: KubeClient) -> None:
     """Half an hour without a success is `ClusterLost`, with the last cause in words."""
     loop = asyncio.get_running_loop()
     await api.server.stop()
-    with pytest.raises(ClusterLost, match=r"list pods .* 1800 s, at last ConnectError: ") as lost:
-        await anext(follow(client, POD, "ml", Pod))
+    with pytest.raises(ClusterLost, match=r"list pods .* 1800 s, last error: Connect") as lost:
+        await anext(list_and_watch(client, POD, "ml", Pod))
     assert 4 == lost.value.exit_code
     assert pytest.approx(1800.0, abs=1.0) == loop.time()
 
 
 @scenario
-async def test_follow_counts_the_budget_from_the_last_success(
+async def test_reflector_counts_the_budget_from_the_last_success(
     api: FakeApi, client: KubeClient
 ) -> None:
     """Outages that are shorter than the budget may follow one another."""
@@ -250,7 +250,7 @@ async def test_follow_counts_the_budget_from_the_last_success(
 
 
 @scenario
-async def test_follow_backs_off_when_watches_end_at_once(api: FakeApi, client: KubeClient) -> None:
+async def test_reflector_backs_off_from_short_watches(api: FakeApi, client: KubeClient) -> None:
     """A proxy that closes every watch is not hammered."""
     api.fail(verb="watch", status=200, body=b"", times=None)
     async with following(client):
@@ -259,7 +259,7 @@ async def test_follow_backs_off_when_watches_end_at_once(api: FakeApi, client: K
 
 
 @scenario
-async def test_follow_goes_on_after_a_cut_in_the_middle_of_a_line(
+async def test_reflector_goes_on_after_a_cut_in_the_middle_of_a_line(
     api: FakeApi, client: KubeClient
 ) -> None:
     """What arrived of a broken line is thrown away; the event comes whole the next time."""
@@ -282,7 +282,7 @@ async def test_follow_goes_on_after_a_cut_in_the_middle_of_a_line(
 
 
 @scenario
-async def test_follow_notices_a_dead_watch(api: FakeApi, client: KubeClient) -> None:
+async def test_reflector_notices_a_dead_watch(api: FakeApi, client: KubeClient) -> None:
     """A watch that is silent for longer than it asked to live is opened again."""
     pods = api.collection("pods", "ml")
     api.fail(verb="watch", stall=True)
@@ -296,7 +296,7 @@ async def test_follow_notices_a_dead_watch(api: FakeApi, client: KubeClient) -> 
 
 
 @scenario
-async def test_follow_tells_an_unknown_event_once(
+async def test_reflector_tells_an_unknown_event_once(
     api: FakeApi, client: KubeClient, notices: list[str]
 ) -> None:
     """An event of a type that is not known yet is passed over."""
@@ -311,7 +311,7 @@ async def test_follow_tells_an_unknown_event_once(
 
 
 @scenario
-async def test_follow_splits_events_at_newlines_only(api: FakeApi, client: KubeClient) -> None:
+async def test_reflector_splits_events_at_newlines_only(api: FakeApi, client: KubeClient) -> None:
     """U+2028, form feed and carriage return are part of a line; chunks may end anywhere."""
     pods = api.collection("pods", "ml")
     odd = pod("a")
@@ -319,7 +319,7 @@ async def test_follow_splits_events_at_newlines_only(api: FakeApi, client: KubeC
     api.split = lambda line: [line[i : i + 7] for i in range(0, len(line), 7)]
     found: list[Pod] = []
     async with asyncio.timeout(10.0):
-        async for step in follow(client, POD, "ml", Pod):
+        async for step in list_and_watch(client, POD, "ml", Pod):
             match step:
                 case Snapshot():
                     api.store.create(pods, odd)
@@ -331,21 +331,19 @@ async def test_follow_splits_events_at_newlines_only(api: FakeApi, client: KubeC
 
 @pytest.mark.parametrize("verb", ["list", "watch"])
 @scenario
-async def test_follow_raises_what_is_refused(api: FakeApi, client: KubeClient, verb: str) -> None:
+async def test_reflector_raises_rejections(api: FakeApi, client: KubeClient, verb: str) -> None:
     """A missing right is told, not tried again; it names verb and resource."""
     api.denied = {(verb, "pytorchjobs.kubeflow.org")}
     with pytest.raises(Rejected, match=f"cannot {verb} pytorchjobs.kubeflow.org") as refused:
-        async for _ in follow(client, PYTORCHJOB, "ml", Pod):
+        async for _ in list_and_watch(client, PYTORCHJOB, "ml", Pod):
             pass
     assert 403 == refused.value.status
 
 
 @scenario
-async def test_follow_raises_a_refusal_that_comes_as_event(
-    api: FakeApi, client: KubeClient
-) -> None:
+async def test_reflector_raises_an_error_event(api: FakeApi, client: KubeClient) -> None:
     """An ERROR event is what the same HTTP status would be."""
-    steps = follow(client, POD, "ml", Pod)
+    steps = list_and_watch(client, POD, "ml", Pod)
     await anext(steps)
     said = {"code": 403, "message": "forbidden now"}
     asyncio.get_running_loop().call_later(1.0, api.send_event, "ERROR", said)
@@ -354,9 +352,9 @@ async def test_follow_raises_a_refusal_that_comes_as_event(
 
 
 @scenario
-async def test_follow_gives_up_on_what_is_not_kubernetes(api: FakeApi) -> None:
+async def test_reflector_gives_up_on_what_is_not_kubernetes(api: FakeApi) -> None:
     """A web page with status 200 is neither tried again nor a traceback."""
     api.fail(status=200, body=b"<html>log in</html>")
     async with KubeClient(cluster(api)) as client:
-        with pytest.raises(ClusterLost, match="answer is not understood"):
-            await anext(follow(client, POD, "ml", Pod))
+        with pytest.raises(ClusterLost, match="cannot decode"):
+            await anext(list_and_watch(client, POD, "ml", Pod))

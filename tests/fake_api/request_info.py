@@ -3,7 +3,7 @@
 import re
 from dataclasses import dataclass
 
-from fake_api.http import Request
+from fake_api.http_server import Request
 from fake_api.store import Collection
 
 _PATH = re.compile(
@@ -15,7 +15,7 @@ _VERBS = {"POST": "create", "PUT": "update", "PATCH": "patch", "DELETE": "delete
 
 
 @dataclass(frozen=True)
-class Target:
+class RequestInfo:
     """A collection, an object or its subresource, and what is to be done with it."""
 
     verb: str
@@ -25,7 +25,7 @@ class Target:
     sub: str
 
 
-def target_of(request: Request) -> Target | None:
+def request_info(request: Request) -> RequestInfo | None:
     """None for discovery and for what is no API path at all."""
     found = _PATH.match(request.path)
     if not found:
@@ -39,7 +39,7 @@ def target_of(request: Request) -> Target | None:
         verb = "get"
     else:
         verb = "watch" if request.query.get("watch") in ("true", "1", "True") else "list"
-    return Target(
+    return RequestInfo(
         verb=verb,
         version=part["version"] or part["core"],
         collection=Collection(part["group"], part["plural"], part["namespace"]),

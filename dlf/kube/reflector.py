@@ -1,4 +1,4 @@
-"""Follow a collection for ever: a snapshot, then its changes, whatever happens on the way."""
+"""Keep up with a collection by LIST and WATCH, as client-go's Reflector does."""
 
 import asyncio
 import random
@@ -9,37 +9,37 @@ from typing import Generic, Literal, TypeVar
 import msgspec
 
 from dlf.errors import Rejected
-from dlf.kube.answers import Object, decode
+from dlf.kube.api_errors import Unavailable
 from dlf.kube.client import KubeClient
-from dlf.kube.cursor import SETTLED, WatchCursor
-from dlf.kube.outage import Retry
-from dlf.kube.refusal import Unavailable
 from dlf.kube.request import action_of
+from dlf.kube.responses import ObjectMetadata, decode
+from dlf.kube.retry import Retry
+from dlf.kube.watch_state import MIN_WATCH_SECONDS, WatchState
 from dlf.manifest.kinds import Kind
 from dlf.manifest.observed import WatchEvent
 
 T = TypeVar("T")
 
-CHANGES = ("ADDED", "MODIFIED", "DELETED")
+CHANGE_TYPES = ("ADDED", "MODIFIED", "DELETED")
 
-SHORTEST, LONGEST = 300, 600
-"""Seconds for which one WATCH request may run; random, so that watches do not end together."""
+WATCH_TIMEOUT_SECONDS = (300, 600)
+"""Range of a WATCH request's timeout; random, so that watches do not all end together."""
 
 
 class Snapshot(msgspec.Struct, Generic[T], frozen=True):
-    """Everything there is now. It replaces what the consumer holds: what is not in it is gone."""
+    """All objects that exist now. Objects that the consumer has and this has not were deleted."""
 
     items: list[T]
 
 
 class Change(msgspec.Struct, Generic[T], frozen=True):
-    """One object changed. The same change may come twice; none is left out."""
+    """One object changed. A change may be repeated; none is left out."""
 
     type: Literal["ADDED", "MODIFIED", "DELETED"]
     object: T
 
 
-async def follow(
+async def list_and_watch(
     client: KubeClient,
     kind: Kind,
     namespace: str,
@@ -48,57 +48,57 @@ async def follow(
     label_selector: str = "",
     field_selector: str = "",
 ) -> AsyncGenerator[Snapshot[T] | Change[T], None]:
-    """Give the collection as it is, then every change of it, for ever.
+    """Yield the collection as it is, then every change of it, without end.
 
-    Promised: after a snapshot and the changes since, the consumer knows the latest state.
-    Not promised: every state in between. A new snapshot may come at any time.
+    After a snapshot and the changes since, the consumer knows the latest state. It may not see
+    every state in between. A new snapshot may come at any time.
 
     Args:
-        client: to ask with; its outage budget holds here.
+        client: its outage budget holds here.
         kind: of the objects.
         namespace: they are in.
         type_: to decode them to.
-        label_selector: which of them, by label.
-        field_selector: which of them, by field.
+        label_selector: selects among them.
+        field_selector: selects among them.
 
     Raises:
-        Rejected: the server said no.
+        Rejected: the server refused.
         ClusterLost: nothing but failures for the whole outage budget.
     """
-    cursor = WatchCursor()
+    state = WatchState()
     selectors = {"label_selector": label_selector, "field_selector": field_selector}
     unknown: set[str] = set()
     with client.retry(action_of("watch", kind, namespace)) as retry:
         while True:
-            if not cursor.version:
+            if not state.resource_version:
                 items, version = await client.list(kind, namespace, type_, **selectors)
-                cursor.listed(version)
+                state.on_list(version)
                 yield Snapshot(items)
             watch = client.watch(
                 kind,
                 namespace,
-                resource_version=cursor.version,
-                timeout_seconds=random.randint(SHORTEST, LONGEST),  # noqa: S311 no secret
+                resource_version=state.resource_version,
+                timeout_seconds=random.randint(*WATCH_TIMEOUT_SECONDS),  # noqa: S311 no secret
                 **selectors,
             )
-            async with aclosing(_events(watch, cursor, retry)) as events:
+            async with aclosing(_events(watch, state, retry)) as events:
                 async for event in events:
                     match event.type:
                         case "ADDED" | "MODIFIED" | "DELETED":
                             yield Change(event.type, decode(event.object, type_))
                         case _ if event.type not in unknown:
                             unknown.add(event.type)
-                            client.notice(f"watch of {kind.plural}: unknown event `{event.type}`")
+                            client.notify(f"watch of {kind.plural}: unknown event `{event.type}`")
                         case _:
                             pass
 
 
 async def _events(
-    watch: AbstractAsyncContextManager[AsyncIterator[WatchEvent]], cursor: WatchCursor, retry: Retry
+    watch: AbstractAsyncContextManager[AsyncIterator[WatchEvent]], state: WatchState, retry: Retry
 ) -> AsyncGenerator[WatchEvent, None]:
-    """The events of one WATCH that may concern the consumer.
+    """The events of one WATCH request, without bookmarks.
 
-    How it ended is told to the cursor, and the pause that this calls for is made here.
+    Tells `state` how the request ended, and waits as long as `state` then says.
     """
     loop = asyncio.get_running_loop()
     opened: float | None = None
@@ -106,30 +106,30 @@ async def _events(
     try:
         async with watch as events:
             opened = loop.time()
-            settled = loop.call_later(SETTLED, retry.worked)
+            established = loop.call_later(MIN_WATCH_SECONDS, retry.succeeded)
             try:
                 async for event in events:
                     if event.type == "BOOKMARK":
-                        cursor.bookmark(_version(event))
+                        state.on_bookmark(_version(event))
                         continue
-                    if event.type in CHANGES:
-                        cursor.event(_version(event))
-                        retry.worked()
+                    if event.type in CHANGE_TYPES:
+                        state.on_event(_version(event))
+                        retry.succeeded()
                     yield event
             finally:
-                settled.cancel()
-        cursor.ended(loop.time() - opened)
+                established.cancel()
+        state.on_end(loop.time() - opened)
     except Unavailable as error:
         failure = error
-        cursor.failed(0.0 if opened is None else loop.time() - opened, error.retry_after)
+        state.on_failure(0.0 if opened is None else loop.time() - opened, error.retry_after)
     except Rejected as error:
         if error.status != 410:
             raise
         failure = Unavailable(error.message)
-        cursor.gone()
-    if cursor.failures:
-        await retry.wait(failure, cursor.wait)
+        state.on_gone()
+    if state.failures:
+        await retry.wait(failure, state.delay_seconds)
 
 
 def _version(event: WatchEvent) -> str:
-    return decode(event.object, Object).metadata.resource_version
+    return decode(event.object, ObjectMetadata).metadata.resource_version

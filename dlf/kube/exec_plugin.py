@@ -11,14 +11,14 @@ import signal
 import msgspec
 
 from dlf.errors import UsageError
-from dlf.kube.config import Plugin
+from dlf.kube.cluster_config import ExecPlugin
 from dlf.manifest.observed import Observed
 
-PATIENCE = 60.0
-"""Seconds a plugin may take; those that ask a cloud need a few."""
+TIMEOUT_SECONDS = 60.0
+"""That a plugin may take; those that ask a cloud need a few."""
 
 
-class Status(Observed):
+class ExecCredentialStatus(Observed):
     """ExecCredentialStatus."""
 
     expiration_timestamp: datetime.datetime | None = None
@@ -27,7 +27,7 @@ class Status(Observed):
     client_key_data: str = ""
 
     def expired(self) -> bool:
-        """Whether the plugin has to be asked again. Without a time it is good until a 401."""
+        """Whether the plugin has to be asked again. Without a time it is valid until a 401."""
         expires = self.expiration_timestamp
         if expires is None:
             return False
@@ -36,17 +36,18 @@ class Status(Observed):
         return expires <= datetime.datetime.now(datetime.UTC)
 
 
-class _Answer(Observed):
+class _ExecCredential(Observed):
     kind: str = ""
     api_version: str = ""
-    status: Status | None = None
+    status: ExecCredentialStatus | None = None
 
 
-async def run_plugin(plugin: Plugin) -> Status:
+async def run_plugin(plugin: ExecPlugin) -> ExecCredentialStatus:
     """Ask the plugin for a credential.
 
     Raises:
-        UsageError: it is missing, fails, takes longer than `PATIENCE` or prints something else.
+        UsageError: it is not installed, fails, takes longer than `TIMEOUT_SECONDS`, or does not
+            print an ExecCredential.
     """
     name = plugin.command[0]
     spec: dict[str, object] = {"interactive": False}
@@ -55,18 +56,18 @@ async def run_plugin(plugin: Plugin) -> Status:
     request = {"apiVersion": plugin.api_version, "kind": "ExecCredential", "spec": spec}
     env = {**plugin.env, "KUBERNETES_EXEC_INFO": msgspec.json.encode(request).decode()}
     try:
-        code, output, complaint = await _run(plugin.command, env)
+        code, stdout, stderr = await _run(plugin.command, env)
     except FileNotFoundError as error:
         hint = plugin.install_hint or "install it, or fix `exec` in the kubeconfig"
-        raise UsageError(f"credential plugin `{name}` is not there", hint) from error
+        raise UsageError(f"credential plugin `{name}` is not installed", hint) from error
     except TimeoutError as error:
-        raise UsageError(f"credential plugin `{name}` took over {PATIENCE:.0f} s") from error
+        raise UsageError(f"credential plugin `{name}` took over {TIMEOUT_SECONDS:.0f} s") from error
     except (OSError, ValueError) as error:
-        raise UsageError(f"credential plugin `{name}` does not start: {error}") from error
+        raise UsageError(f"credential plugin `{name}` cannot be started: {error}") from error
     if code:
-        words = complaint.decode(errors="replace").strip() or "it says nothing"
-        raise UsageError(f"credential plugin `{name}` failed with exit code {code}: {words}")
-    return _status(plugin, output)
+        message = stderr.decode(errors="replace").strip() or "no message"
+        raise UsageError(f"credential plugin `{name}` failed with exit code {code}: {message}")
+    return _status(plugin, stdout)
 
 
 async def _run(command: list[str], env: dict[str, str]) -> tuple[int, bytes, bytes]:
@@ -79,20 +80,20 @@ async def _run(command: list[str], env: dict[str, str]) -> tuple[int, bytes, byt
         start_new_session=True,
     )
     try:
-        async with asyncio.timeout(PATIENCE):
-            output, complaint = await process.communicate()
+        async with asyncio.timeout(TIMEOUT_SECONDS):
+            stdout, stderr = await process.communicate()
     finally:
         if process.returncode is None:
             # With all its children, which may hold the other end of our pipes.
             os.killpg(process.pid, signal.SIGKILL)
             await process.wait()
-    return process.returncode or 0, output, complaint
+    return process.returncode or 0, stdout, stderr
 
 
-def _status(plugin: Plugin, output: bytes) -> Status:
+def _status(plugin: ExecPlugin, stdout: bytes) -> ExecCredentialStatus:
     name = plugin.command[0]
     try:
-        answer = msgspec.json.decode(output, type=_Answer)
+        answer = msgspec.json.decode(stdout, type=_ExecCredential)
     except msgspec.DecodeError as error:
         raise UsageError(f"credential plugin `{name}` prints no ExecCredential: {error}") from error
     if answer.kind != "ExecCredential" or answer.api_version != plugin.api_version:
@@ -100,9 +101,9 @@ def _status(plugin: Plugin, output: bytes) -> Status:
             f"credential plugin `{name}` prints {answer.api_version or 'no apiVersion'} "
             f"{answer.kind or 'no kind'}, not {plugin.api_version} ExecCredential"
         )
-    status = answer.status or Status()
+    status = answer.status or ExecCredentialStatus()
     if bool(status.client_certificate_data) != bool(status.client_key_data):
-        raise UsageError(f"credential plugin `{name}` gives half of a client certificate")
+        raise UsageError(f"credential plugin `{name}` gives only one of client certificate and key")
     if not status.token and not status.client_certificate_data:
         raise UsageError(f"credential plugin `{name}` gives neither token nor client certificate")
     return status

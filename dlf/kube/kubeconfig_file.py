@@ -14,11 +14,11 @@ from dlf.errors import UsageError
 
 
 @dataclass_transform(frozen_default=True, kw_only_default=True, field_specifiers=(field,))
-class Part(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
-    """A part of the file; what we have no use for is ignored."""
+class _Part(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
+    """A part of the file; unknown fields are ignored."""
 
 
-class Cluster(Part):
+class Cluster(_Part):
     """How to reach a cluster."""
 
     server: str = ""
@@ -29,7 +29,7 @@ class Cluster(Part):
     proxy_url: str = ""
 
 
-class Context(Part):
+class Context(_Part):
     """A user at a cluster."""
 
     cluster: str = ""
@@ -37,27 +37,27 @@ class Context(Part):
     namespace: str = ""
 
 
-class Variable(Part):
+class EnvVar(_Part):
     """An environment variable of a credential plugin."""
 
     name: str
     value: str
 
 
-class Exec(Part, rename="camel"):
+class ExecConfig(_Part, rename="camel"):
     """A credential plugin."""
 
     api_version: str = ""
     command: str = ""
     args: list[str] | None = None
-    env: list[Variable] | None = None
+    env: list[EnvVar] | None = None
     install_hint: str = ""
     provide_cluster_info: bool = False
     interactive_mode: str = ""
 
 
-class User(Part):
-    """Who somebody is."""
+class User(_Part):
+    """A credential."""
 
     client_certificate: str = ""
     client_certificate_data: str = ""
@@ -67,33 +67,33 @@ class User(Part):
     token_file: str = field(default="", name="tokenFile")
     username: str = ""
     password: str = ""
-    exec: Exec | None = None
+    exec: ExecConfig | None = None
     auth_provider: dict[str, object] | None = None
     as_: str = field(default="", name="as")
 
 
-class NamedCluster(Part):
+class NamedCluster(_Part):
     """A cluster and its name."""
 
     name: str
     cluster: Cluster | None = None
 
 
-class NamedContext(Part):
+class NamedContext(_Part):
     """A context and its name."""
 
     name: str
     context: Context | None = None
 
 
-class NamedUser(Part):
+class NamedUser(_Part):
     """A user and its name."""
 
     name: str
     user: User | None = None
 
 
-class File(Part):
+class KubeconfigFile(_Part):
     """One kubeconfig file."""
 
     current_context: str = ""
@@ -102,7 +102,7 @@ class File(Part):
     users: list[NamedUser] | None = None
 
 
-def parse(path: Path) -> File:
+def parse(path: Path) -> KubeconfigFile:
     """Read one file.
 
     Raises:
@@ -110,7 +110,7 @@ def parse(path: Path) -> File:
     """
     try:
         tree = yaml.safe_load(path.read_bytes())
-        return msgspec.convert(_without_nulls(tree) or {}, File)
+        return msgspec.convert(_without_nulls(tree) or {}, KubeconfigFile)
     except OSError as error:
         raise UsageError(f"{path}: {error.strerror or error}") from error
     except (msgspec.ValidationError, RecursionError) as error:
@@ -120,7 +120,7 @@ def parse(path: Path) -> File:
 
 
 def _without_nulls(tree: object) -> object:
-    """Take `token: null`, or nothing after the colon, for absent, as kubectl does."""
+    """Treat `token: null`, or no value after the colon, as absent, as kubectl does."""
     match tree:
         case dict():
             return {key: _without_nulls(value) for key, value in tree.items() if value is not None}

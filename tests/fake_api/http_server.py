@@ -28,7 +28,7 @@ class Request:
     at: float
 
 
-class Dropped(Exception):
+class ConnectionDropped(Exception):
     """The connection is to be dropped without (the rest of) an answer."""
 
 
@@ -75,18 +75,18 @@ class _Connection(asyncio.StreamReaderProtocol):
 
     def __init__(self, server: "HttpServer") -> None:
         super().__init__(asyncio.StreamReader(limit=1 << 20), server.serve)
-        self.hung_up = asyncio.Event()
+        self.disconnected = asyncio.Event()
 
     @override
     def eof_received(self) -> bool:
         super().eof_received()
-        self.hung_up.set()
+        self.disconnected.set()
         return False
 
     @override
     def connection_lost(self, exc: Exception | None) -> None:
         super().connection_lost(exc)
-        self.hung_up.set()
+        self.disconnected.set()
 
 
 class HttpServer:
@@ -133,41 +133,44 @@ class HttpServer:
         assert isinstance(protocol, _Connection)
         try:
             with suppress(OSError, asyncio.IncompleteReadError, asyncio.CancelledError):
-                while await self._serve_one(reader, writer, protocol.hung_up):
+                while await self._serve_one(reader, writer, protocol.disconnected):
                     pass
         finally:
             del self._connections[task]
             writer.close()
 
     async def _serve_one(
-        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, hung_up: asyncio.Event
+        self,
+        reader: asyncio.StreamReader,
+        writer: asyncio.StreamWriter,
+        disconnected: asyncio.Event,
     ) -> bool:
         request = await _read(reader)
         reply = Reply(writer)
         work = asyncio.ensure_future(self._handler(request, reply))
-        leave = asyncio.ensure_future(hung_up.wait())
+        leave = asyncio.ensure_future(disconnected.wait())
         try:
             await asyncio.wait([work, leave], return_when=asyncio.FIRST_COMPLETED)
             if work.done():
                 work.result()
-        except Dropped:
+        except ConnectionDropped:
             writer.transport.abort()
         finally:
             for each in (work, leave):
                 each.cancel()
             await asyncio.gather(work, leave, return_exceptions=True)
-        return reply.ended and not hung_up.is_set() and not writer.is_closing()
+        return reply.ended and not disconnected.is_set() and not writer.is_closing()
 
 
 async def _read(reader: asyncio.StreamReader) -> Request:
     head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
     first, *lines = head.split("\r\n")[:-2]
-    method, target, _ = first.split(" ")
+    method, url, _ = first.split(" ")
     headers = {}
     for line in lines:
         name, _, value = line.partition(":")
         headers[name.lower()] = value.strip()
-    parts = urlsplit(target)
+    parts = urlsplit(url)
     return Request(
         method=method,
         path=unquote(parts.path),
