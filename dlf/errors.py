@@ -13,6 +13,10 @@ Whatever else is raised is a bug in dlf and ends with 70.
 import enum
 from collections.abc import Iterable
 
+# How alike a suggestion must be, so that it is never a mere guess.
+_SIMILARITY = 0.75  # of 1, as difflib counts it
+_MORE_LETTERS = 2
+
 
 class ExitCode(enum.IntEnum):
     """What the process returns. The numbers are an interface; docs/reference lists them."""
@@ -88,8 +92,9 @@ class Interrupted(DlfError):
 
 
 def nearest(word: str, known: Iterable[str]) -> str:
-    """A hint for a word that is not known: the one that was probably meant."""
+    """A hint for a word that is not known: the one of nearly the same spelling."""
     import difflib
 
-    close = difflib.get_close_matches(word, list(known), n=1)
-    return f"did you mean `{close[0]}`?" if close else "see `--help`"
+    alike = [each for each in known if abs(len(each) - len(word)) <= _MORE_LETTERS]
+    close = difflib.get_close_matches(word, alike, n=1, cutoff=_SIMILARITY)
+    return f"did you mean {close[0]}?" if close else "see --help"

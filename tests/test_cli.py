@@ -79,5 +79,6 @@ def test_tolerated_value_is_a_line_on_stderr() -> None:
     shown = run("dlf", "tf", *TASK, env={"KFJ_TASK_NODE_SELECTOR": "a=b=c"})
     assert ExitCode.SUCCEEDED == shown.code
     assert [
-        "KFJ_TASK_NODE_SELECTOR='a=b=c': ignoring '=c'; write key=value, such as train=true"
+        "KFJ_TASK_NODE_SELECTOR='a=b=c' is malformed, ignoring '=c';"
+        " write key=value, such as train=true"
     ] == shown.notes

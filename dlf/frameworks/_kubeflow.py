@@ -2,9 +2,18 @@
 
 from collections.abc import Mapping
 
+import msgspec
+
 from dlf.frameworks._pod import job_metadata
+from dlf.frameworks._roles import with_role_resources
 from dlf.manifest.kinds import Kind
-from dlf.manifest.kubeflow import KubeflowSpec, ReplicaSpec, RunPolicy, SchedulingPolicy
+from dlf.manifest.kubeflow import (
+    KubeflowSpec,
+    ReplicaSpec,
+    RunPolicy,
+    SchedulingPolicy,
+    replica_specs,
+)
 from dlf.manifest.manifest import Manifest
 from dlf.manifest.names import job_name
 from dlf.manifest.pods import PodTemplate
@@ -37,14 +46,25 @@ def run_policy(
         min_available=total, queue=settings.queue, priority_class=settings.priority_class
     )
     return RunPolicy(
-        clean_pod_policy=clean,
+        clean_pod_policy=settings.clean_pod_policy or clean,
+        ttl_seconds_after_finished=int(settings.ttl) or None,
         backoff_limit=settings.max_retry + 1 if settings.max_retry else total,
         scheduling_policy=gang if settings.queue else None,
     )
 
 
 def manifest(settings: TaskSettings, kind: Kind, job: str, spec: KubeflowSpec) -> Manifest:
-    """The custom resource around a spec."""
+    """The custom resource around a spec; `--role` is applied here.
+
+    Raises:
+        UsageError: `--role` names a role that this job does not have.
+    """
+    replicas = replica_specs(spec)
+    templates = with_role_resources(
+        settings.role, {role: each.template for role, each in replicas.items()}
+    )
+    for role, each in replicas.items():
+        replicas[role] = msgspec.structs.replace(each, template=templates[role])
     return Manifest(
         api_version=kind.api_version,
         kind=kind.name,

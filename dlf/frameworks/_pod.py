@@ -9,6 +9,7 @@ from dlf.manifest import pods
 from dlf.manifest.kinds import Kind
 from dlf.manifest.meta import ObjectMeta
 from dlf.manifest.names import label_values
+from dlf.task.placement import Taint
 from dlf.task.resources import VENDORS, Amount
 from dlf.task.settings import Platform, TaskSettings
 
@@ -105,7 +106,19 @@ def pod_template(
             ),
             scheduler_name="volcano" if volcano else _scheduler(settings),
             priority_class_name=settings.priority_class,
+            tolerations=[_toleration(taint) for taint in settings.toleration],
+            service_account_name=settings.service_account,
+            host_network=settings.host_network,
+            # With the node's network, cluster names resolve only under this policy.
+            dns_policy="ClusterFirstWithHostNet" if settings.host_network else "",
         ),
+    )
+
+
+def _toleration(taint: Taint) -> pods.Toleration:
+    operator = "Exists" if taint.value is None else "Equal"
+    return pods.Toleration(
+        key=taint.key, operator=operator, value=taint.value or "", effect=taint.effect
     )
 
 
@@ -157,7 +170,7 @@ def _accelerator_resource(settings: Platform) -> str:
     resource = settings.gpu_resource or VENDORS.get(vendor)
     if not resource:
         raise UsageError(
-            f"KFJ_TASK_RESOURCE_GPU: unknown vendor {vendor!r}",
+            f"GPU vendor {vendor!r} is unknown (--gpu or KFJ_TASK_RESOURCE_GPU)",
             f"write one of {', '.join(VENDORS)}, or name the resource in GPU_RESOURCE_NAME",
         )
     return resource

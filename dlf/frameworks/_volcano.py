@@ -2,7 +2,9 @@
 
 from collections.abc import Mapping, Sequence
 
+from dlf.errors import UsageError
 from dlf.frameworks._pod import job_metadata
+from dlf.frameworks._roles import with_role_resources
 from dlf.manifest.kinds import Kind
 from dlf.manifest.manifest import Manifest
 from dlf.manifest.names import job_name
@@ -50,10 +52,19 @@ def manifest(
         settings: of the task.
         kind: Volcano's Job.
         job: its name.
-        tasks: name, replicas and pod template of each settings, in the order of ranks.
-        policies: further policies of a settings, by its name.
+        tasks: name, replicas and pod template of each task, in the order of ranks.
+        policies: further policies of a task, by its name.
+
+    Raises:
+        UsageError: a flag that a Volcano Job does not have, or a role that this job does not have.
     """
+    if settings.clean_pod_policy:
+        raise UsageError(
+            "--clean_pod_policy is for Kubeflow jobs; this is a Volcano Job",
+            "leave it out, or use --ttl",
+        )
     attempts = settings.max_retry + 1
+    templates = with_role_resources(settings.role, {role: template for role, _, template in tasks})
     spec = VolcanoJobSpec(
         min_available=sum(replicas for _, replicas, _ in tasks),
         max_retry=attempts,
@@ -67,12 +78,13 @@ def manifest(
                 replicas=replicas,
                 min_available=replicas,
                 max_retry=attempts,
-                template=template,
+                template=templates[role],
                 policies=(policies or {}).get(role, []),
             )
-            for role, replicas, template in tasks
+            for role, replicas, _ in tasks
         ],
         priority_class_name=settings.priority_class,
+        ttl_seconds_after_finished=int(settings.ttl) or None,
     )
     return Manifest(
         api_version=kind.api_version,

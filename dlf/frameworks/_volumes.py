@@ -36,7 +36,10 @@ def volumes(settings: Platform) -> tuple[list[pods.Volume], list[pods.VolumeMoun
             pods.VolumeMount(name="tz-config", mount_path="/etc/localtime"),
         )
     add(
-        pods.Volume(name="dshm", empty_dir=pods.EmptyDirSource(medium="Memory")),
+        pods.Volume(
+            name="dshm",
+            empty_dir=pods.EmptyDirSource(medium="Memory", size_limit=settings.shm_size),
+        ),
         pods.VolumeMount(name="dshm", mount_path=_SHARED_MEMORY),
     )
     return declared, mounts

@@ -26,14 +26,15 @@ def parse_cluster(text: str) -> tuple[tuple[str, int], ...]:
         form = _ROLE.fullmatch(entry)
         if not form:
             raise ValueError(
-                f"{entry!r}: write role=n, such as worker=3, a role of at most 20 of a-z0-9-"
+                f"contains {entry!r}, which is not a role and its replicas; write role=n, such as"
+                " worker=3, the role of at most 20 letters a-z, digits and -"
             )
         if form[1] in roles:
-            raise ValueError(f"{entry!r}: the role is there twice; write each role once")
+            raise ValueError(f"names the role {form[1]!r} twice; write each role once")
         try:
             roles[form[1]] = replicas(form[3])
         except ValueError as error:
-            raise ValueError(f"{entry!r}: {error}") from None
+            raise ValueError(f"contains {entry!r}, which is not valid; {error}") from None
     if not roles:
         raise ValueError("write role=n, such as worker=3")
     return tuple(roles.items())

@@ -21,6 +21,7 @@ class RunPolicy(Written):
 
     clean_pod_policy: str
     backoff_limit: int
+    ttl_seconds_after_finished: int | None = None
     scheduling_policy: SchedulingPolicy | None = None
 
 

@@ -193,6 +193,15 @@ class Affinity(Written):
     pod_anti_affinity: PodAntiAffinity | None = None
 
 
+class Toleration(Written):
+    """corev1.Toleration. An empty effect matches every effect."""
+
+    key: str
+    operator: str
+    value: str = ""
+    effect: str = ""
+
+
 class PodSpec(Written):
     """corev1.PodSpec."""
 
@@ -204,6 +213,10 @@ class PodSpec(Written):
     affinity: Affinity | None = None
     scheduler_name: str = ""
     priority_class_name: str = ""
+    tolerations: list[Toleration] = []
+    service_account_name: str = ""
+    host_network: bool = False
+    dns_policy: str = ""
 
 
 class PodTemplate(Written):

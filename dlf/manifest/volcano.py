@@ -36,6 +36,7 @@ class VolcanoJobSpec(Written):
     policies: list[LifecyclePolicy]
     tasks: list[TaskSpec]
     priority_class_name: str = ""
+    ttl_seconds_after_finished: int | None = None
 
 
 class Command(Written):

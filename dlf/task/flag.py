@@ -25,11 +25,15 @@ class Flag(msgspec.Struct, frozen=True):
 
     Attributes:
         help: one sentence, lower case, no full stop.
-        parse: makes the field's value of the text; raises ValueError saying what to write.
+        parse: makes the field's value of the text. Its ValueError says what to write (`write a
+            whole number`), or goes on with the sentence that begins with the value (`is not a valid
+            quantity; write ...`); it does not repeat the value.
         variable: environment variable of the platform that sets it too. Every setting with a flag
             is also set by `DLF_<NAME>`, which wins over `variable`.
         metavar: what the value is called in the help.
         name: the flag without its dashes, where it differs from the field.
+        short: the flag in one letter, such as `-n`, or "".
+        join: what the texts are joined by before they are parsed, when the flag is repeated.
         verbatim: blanks around the text of the flag belong to the value; else they are dropped.
         form: `value` takes one value; `switch` none; `repeat` may be given several times;
             `optional` takes one only as `--flag=value`; `variable` has no flag at all.
@@ -40,6 +44,8 @@ class Flag(msgspec.Struct, frozen=True):
     variable: str = ""
     metavar: str = "TEXT"
     name: str = ""
+    short: str = ""
+    join: str = ""
     verbatim: bool = False
     form: Literal["value", "switch", "repeat", "optional", "variable"] = "value"
 

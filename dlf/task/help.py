@@ -43,13 +43,14 @@ def flags_text(groups: Sequence[tuple[str, type[msgspec.Struct]]], width: int) -
 
 def signature(setting: Setting) -> str:
     """A flag with what follows it: `--num_worker N`, `--strict`, `--dry-run[=client|server]`."""
+    names = f"{setting.flag.short}, {setting.option}" if setting.flag.short else setting.option
     match setting.flag.form:
         case "switch":
-            return setting.option
+            return names
         case "optional":
-            return f"{setting.option}[={setting.flag.metavar}]"
+            return f"{names}[={setting.flag.metavar}]"
         case _:
-            return f"{setting.option} {setting.flag.metavar}"
+            return f"{names} {setting.flag.metavar}"
 
 
 def written(value: Any) -> str:

@@ -2,18 +2,19 @@
 
 The command line is read here, not by argparse, because the platform's contract differs from it:
 `_` and `-` are the same in a flag, an empty value counts as not given, a value may begin with `-`,
-and every complaint is one line that names its source.
+and every message is one line that names its source.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
 import msgspec
 
-from dlf.errors import UsageError, nearest
+from dlf.errors import UsageError
 from dlf.task.flag import Setting, Tolerated, settings_of
+from dlf.task.suggest import flag_hint
 
-_SHOWN = 300  # characters of a value in a message
+_SHOWN_CHARACTERS = 300  # of a value in a message
 S = TypeVar("S", bound=msgspec.Struct)
 
 
@@ -38,19 +39,30 @@ def split(argv: Sequence[str], *groups: type[msgspec.Struct]) -> Arguments:
         UsageError: for a flag that no group has, and for one that lacks its value.
     """
     known = {s.key: s for group in groups for s in settings_of(group) if s.option}
+    short = {s.flag.short: s for s in known.values() if s.flag.short}
     arguments = Arguments({}, [], [])
     words = iter(argv)
     for word in words:
         if word == "--":
             arguments.positional.extend(words)
-        elif not word.startswith("--"):
-            arguments.positional.append(word)
+            break
+        if word.startswith("--"):
+            flag, equals, value = word.partition("=")
+            setting = known.get(flag[2:].replace("-", "_"))
+        elif word.startswith("-") and word != "-":
+            flag, value = word[:2], word[2:].removeprefix("=")
+            equals = word[2:]
+            setting = short.get(flag)
+            if setting and setting.flag.form == "switch" and value:
+                raise UsageError(f"{word!r} is more than one flag", f"write {flag} by itself")
         else:
-            written, equals, value = word.partition("=")
-            setting = _find(written, known)
-            if not equals:
-                value = _value(setting, written, words, known)
-            arguments.flags.setdefault(setting.name, []).append((written, value))
+            arguments.positional.append(word)
+            continue
+        if setting is None:
+            raise UsageError(f"unknown flag {flag!r}", flag_hint(flag, known))
+        if not equals:
+            value = _value(setting, flag, words, known)
+        arguments.flags.setdefault(setting.name, []).append((flag, value))
     return arguments
 
 
@@ -69,33 +81,26 @@ def load(cls: type[S], arguments: Arguments, env: Mapping[str, str]) -> S:
     return cls(**values)
 
 
-def _name(flag: str) -> str:
-    return flag[2:].replace("-", "_")
-
-
-def _find(flag: str, known: Mapping[str, Setting]) -> Setting:
-    name = _name(flag)
-    if name in known:
-        return known[name]
-    options = [setting.option for setting in known.values()]
-    raise UsageError(f"unknown flag `{flag}`", nearest(flag, options))
-
-
-def _value(setting: Setting, flag: str, words: Any, known: Mapping[str, Setting]) -> str:
+def _value(setting: Setting, flag: str, words: Iterator[str], known: Mapping[str, Setting]) -> str:
     if setting.flag.form == "switch":
         return "true"
     if setting.flag.form == "optional":
         return setting.flag.metavar.partition("|")[0]
-    value: str | None = next(words, None)
-    if value is None or (value.startswith("--") and _name(value.partition("=")[0]) in known):
-        raise UsageError(f"`{flag}` needs a value", f"write {flag} {setting.flag.metavar}")
+    value = next(words, None)
+    if value is None or (
+        value.startswith("--") and value[2:].partition("=")[0].replace("-", "_") in known
+    ):
+        raise UsageError(f"{flag} needs a value", f"write {flag} {setting.flag.metavar}")
     return value
 
 
 def _from_flags(setting: Setting, arguments: Arguments) -> list[tuple[str, str]]:
     given = arguments.flags.get(setting.name, [])
     texts = [(flag, text if setting.flag.verbatim else text.strip()) for flag, text in given]
-    return [(flag, text) for flag, text in texts if text]
+    texts = [(flag, text) for flag, text in texts if text]
+    if setting.flag.join and len(texts) > 1:
+        return [(texts[-1][0], setting.flag.join.join(text for _, text in texts))]
+    return texts
 
 
 def _from_environment(setting: Setting, env: Mapping[str, str]) -> list[tuple[str, str]]:
@@ -111,12 +116,19 @@ def _parse(setting: Setting, source: str, text: str, warnings: list[str]) -> Any
     try:
         value = setting.flag.parse(text)
     except ValueError as error:
-        raise UsageError(f"{source}={_cut(repr(text))}: {_cut(str(error))}") from None
+        raise UsageError(_sentence(source, text, str(error))) from None
     if isinstance(value, Tolerated):
-        warnings.append(f"{source}={_cut(repr(text))}: {_cut(value.warning)}")
+        warnings.append(_sentence(source, text, value.warning))
         return value.value
     return value
 
 
+def _sentence(source: str, text: str, problem: str) -> str:
+    """`SOURCE='TEXT' PROBLEM`, see `Flag.parse`."""
+    if problem.startswith("write "):
+        problem = f"is not valid; {problem}"
+    return f"{source}={_cut(repr(text))} {_cut(problem)}"
+
+
 def _cut(text: str) -> str:
-    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
+    return text if len(text) <= _SHOWN_CHARACTERS else f"{text[:_SHOWN_CHARACTERS]}..."

@@ -35,11 +35,20 @@ def mounts(value: str) -> tuple[Mount, ...]:
     """The mounts in the order written; a source or path seen before is skipped.
 
     Raises:
-        ValueError: naming the entry, for an unknown form or kind and an unusable source or path.
+        ValueError: for an unknown form or kind and an unusable source or path; of several entries,
+            it names the wrong one.
     """
     found: list[Mount] = []
-    for entry in filter(None, (part.strip() for part in re.split(r"[,;\n]", any_text(value)))):
-        mount = _mount(entry)
+    entries = [part.strip() for part in re.split(r"[,;\n]", any_text(value)) if part.strip()]
+    for entry in entries:
+        try:
+            mount = _mount(entry)
+        except ValueError as error:
+            problem = str(error)
+            if len(entries) > 1:
+                which = "is not valid; " if problem.startswith("write ") else ""
+                problem = f"contains {entry!r}, which {which}{problem}"
+            raise ValueError(problem) from None
         if all(mount.source != other.source and mount.path != other.path for other in found):
             found.append(mount)
     return tuple(found)
@@ -48,15 +57,15 @@ def mounts(value: str) -> tuple[Mount, ...]:
 def _mount(entry: str) -> Mount:
     form = _ENTRY.fullmatch(entry.replace("（", "(").replace("）", ")"))
     if not form:
-        raise ValueError(f"{entry!r}: {_FORM}")
+        raise ValueError(_FORM)
     source, word, path = (part.strip() for part in form.groups())
     if not path.startswith("/") or ":" in path:
-        raise ValueError(f"{entry!r}: write a mount path that starts with / and has no colon")
-    kind, source = _source(entry, source, word)
+        raise ValueError("write a mount path that starts with / and has no colon")
+    kind, source = _source(source, word)
     return Mount(kind, source, path.rstrip("/") or "/")
 
 
-def _source(entry: str, source: str, word: str) -> tuple[Source, str]:
+def _source(source: str, word: str) -> tuple[Source, str]:
     kind: Source
     match word:
         case "pvc" | "configmap" | "secret":
@@ -67,19 +76,19 @@ def _source(entry: str, source: str, word: str) -> tuple[Source, str]:
             server, slash, path = source.partition("/")
             server = re.sub(r"(?<!:):$", "", server)  # `SERVER:/PATH`, as mount(8) has it
             if not re.fullmatch(r"[A-Za-z0-9.:\[\]-]+", server) or not slash:
-                raise ValueError(f"{entry!r}: write SERVER/PATH(nfs):/path")
+                raise ValueError("write SERVER/PATH(nfs):/path")
             return "nfs", f"{server}/{path}"
         case "hostpath":
             if not source.startswith("/") or ".." in source.split("/"):
-                raise ValueError(f"{entry!r}: write /absolute/path(hostpath):/path, without ..")
+                raise ValueError("write /absolute/path(hostpath):/path, without ..")
             return "hostpath", source
         case "memory":
             size = _SIZE.fullmatch(source)
             if not size or int(size[1]) == 0:
-                raise ValueError(f"{entry!r}: write a size in Gi, such as 4Gi(memory):/dev/shm")
+                raise ValueError("write a size in Gi, such as 4Gi(memory):/dev/shm")
             return "memory", f"{int(size[1])}Gi"
         case _:
-            raise ValueError(f"{entry!r}: unknown kind {word!r}; {_FORM}")
+            raise ValueError(f"has an unknown kind {word!r}; {_FORM}")
     if not is_subdomain(source):
-        raise ValueError(f"{entry!r}: write the name of a {kind}, of a-z, 0-9, - and .")
+        raise ValueError(f"write the name of a {kind}, of a-z, 0-9, - and .")
     return kind, source

@@ -12,6 +12,7 @@ from dlf.task.syntax import is_label_value, is_qualified_name
 _QUANTITY = re.compile(
     r"([0-9]{1,18}(?:\.[0-9]{0,9})?|\.[0-9]{1,9})(?:([numkMGTPE]|[KMGTPE]i)|[eE]([-+]?[0-9]{1,2}))?"
 )
+_LIKE_BYTES = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*([kKmMgGtTpP])i?[bB]?")  # 20g, 20GB, 20 Gi
 _SCALE = {
     **{unit: Decimal(1000) ** power for power, unit in enumerate("num", -3)},
     **{unit: Decimal(1000) ** power for power, unit in enumerate("kMGTPE", 1)},
@@ -19,7 +20,7 @@ _SCALE = {
 }
 _STANDARD = {"cpu", "memory", "ephemeral-storage"}
 _BRACKETS = str.maketrans("（）", "()")
-_CARDS = "write a number of cards, such as 2, 1(V100), 1(npu,910B) or -1"
+_COUNT = "write a number of GPUs or other accelerators, such as 2, 1(V100), 1(npu,910B) or -1"
 _TYPE = re.compile(r"\s*\([^()]*\)\s*$")
 
 # The vendor words that the platform writes in brackets, and the resource that each vendor's
@@ -41,11 +42,18 @@ class Amount(msgspec.Struct, frozen=True):
     limit: str
 
 
+class RoleResources(msgspec.Struct, frozen=True):
+    """Amounts of one role's pods: pairs of `cpu` or `memory` and the amount."""
+
+    role: str
+    amounts: tuple[tuple[str, Amount], ...]
+
+
 class Gpu(msgspec.Struct, frozen=True):
     """Accelerators of one pod.
 
     Attributes:
-        count: cards; 0 is none; -1 shares every card of the node and claims none.
+        count: accelerators; 0 is none; -1 shares every one of the node and claims none.
         model: upper-case model that the node must carry as `gpu-type`, or "".
         vendor: a word in lower case, a key of VENDORS or one that only the platform knows, or "".
     """
@@ -60,9 +68,15 @@ def amount(text: str) -> Amount:
     low, tilde, high = (part.strip() for part in text.partition("~"))
     if not tilde:
         high = low
-    if size(low) > size(high):
-        raise ValueError(f"the request {low} is larger than the limit {high}; write MIN~MAX")
+    if _size_of_part(low, text) > _size_of_part(high, text):
+        raise ValueError("has a request above its limit; write MIN~MAX, the smaller one first")
     return Amount(low, high)
+
+
+def quantity(text: str) -> str:
+    """One quantity, such as `8Gi`."""
+    size(text)
+    return text
 
 
 def cpu(text: str) -> Amount:
@@ -74,6 +88,27 @@ def cpu(text: str) -> Amount:
     return amount(_TYPE.sub("", text.translate(_BRACKETS)))
 
 
+def role_resources(text: str) -> RoleResources:
+    """`ROLE:cpu=AMOUNT,memory=AMOUNT`, either of them or both."""
+    role, colon, rest = text.partition(":")
+    parsers = {"cpu": cpu, "memory": amount}
+    amounts = {}
+    for entry in filter(None, (part.strip() for part in rest.split(","))):
+        key, _, value = (part.strip() for part in entry.partition("="))
+        if key not in parsers:
+            raise ValueError(
+                f"sets {key!r}, which cannot differ between roles; write cpu=AMOUNT or"
+                " memory=AMOUNT"
+            )
+        try:
+            amounts[key] = parsers[key](value)
+        except ValueError as error:
+            raise ValueError(f"contains {value!r}, which {error}") from None
+    if not colon or not role.strip() or not amounts:
+        raise ValueError("write ROLE:KEY=AMOUNT, such as worker:memory=8Gi")
+    return RoleResources(role.strip(), tuple(amounts.items()))
+
+
 def gpu(text: str) -> Gpu:
     """`2`, `1(V100)`, `1(npu)`, `1(vendor,MODEL)`, `-1`; full-width brackets are accepted.
 
@@ -83,7 +118,7 @@ def gpu(text: str) -> Gpu:
     bare = text.translate(_BRACKETS).strip()
     form = re.fullmatch(r"([^()]*)(?:\(([^(),]*)(,[^(),]*)?\))?", bare)
     if not form:
-        raise ValueError(_CARDS)
+        raise ValueError(_COUNT)
     number, first, second = form[1].strip(), (form[2] or "").strip(), form[3]
     if second is not None:
         vendor, model = first.lower(), second[1:].strip()
@@ -92,8 +127,10 @@ def gpu(text: str) -> Gpu:
     else:
         vendor, model = "", first
     if not is_label_value(model):
-        raise ValueError(f"{model!r} cannot be a node's gpu-type label; write a model such as V100")
-    return Gpu(_cards(number), model.upper(), vendor)
+        raise ValueError(
+            f"has the model {model!r}, which cannot be a node label; write a model such as V100"
+        )
+    return Gpu(_count(number), model.upper(), vendor)
 
 
 def device_count(text: str) -> int:
@@ -117,9 +154,16 @@ def extra_resources(text: str) -> dict[str, str]:
     for name, value in parsed.items():
         if not isinstance(value, str):
             raise ValueError(wanted)
-        size(value)
-        quantities[resource_name(name)] = value
+        _size_of_part(value, text)
+        quantities[_resource(name)] = value
     return quantities
+
+
+def _resource(name: str) -> str:
+    try:
+        return resource_name(name)
+    except ValueError as error:
+        raise ValueError(f"contains {name!r}, which {error}") from None
 
 
 def resource_name(text: str) -> str:
@@ -129,7 +173,7 @@ def resource_name(text: str) -> str:
     """
     own = text in _STANDARD or text.startswith("hugepages-")
     if not is_qualified_name(text) or not (own or "/" in text):
-        raise ValueError(f"{text!r} is no resource; write its full name, such as nvidia.com/gpu")
+        raise ValueError("is not a resource; write its full name, such as nvidia.com/gpu")
     return text
 
 
@@ -137,24 +181,38 @@ def size(quantity: str) -> Decimal:
     """What a quantity stands for: `500m` is 0.5, `1Ki` is 1024.
 
     Raises:
-        ValueError: it is none.
+        ValueError: it is not a quantity; the message proposes one.
     """
     form = _QUANTITY.fullmatch(quantity)
     if not form:
-        raise ValueError(f"{quantity!r} is no quantity; write one such as 4, 500m, 8G or 8Gi")
+        alike = _LIKE_BYTES.fullmatch(quantity)
+        meant = f"{alike[1]}{alike[2].upper()}i" if alike else ""
+        advice = f"did you mean {meant}?" if meant else "write one such as 4, 500m, 8G or 8Gi"
+        raise ValueError(f"is not a valid quantity; {advice}")
     number, unit, exponent = form.groups()
     scale = _SCALE[unit] if unit else Decimal(10) ** int(exponent or 0)
     return Decimal(number) * scale
 
 
-def _cards(number: str) -> int:
+def _size_of_part(part: str, whole: str) -> Decimal:
+    """`size` of a quantity that stands in a longer text; the error names the part."""
+    try:
+        return size(part)
+    except ValueError as error:
+        if part == whole:
+            raise
+        problem, _, advice = str(error).partition("; ")
+        raise ValueError(f"contains {part!r}, which {problem}; {advice}") from None
+
+
+def _count(number: str) -> int:
     if re.fullmatch(r"-1|[0-9]{1,6}", number):
         return int(number)
     if whole := re.fullmatch(r"([0-9]{1,6})\.0+", number):
         return int(whole[1])
     if re.fullmatch(r"[0-9]*\.[0-9]+", number) or "," in number:
         raise ValueError(
-            "parts of a card (virtual GPUs) are not supported here; write whole cards, and claim"
-            " a vendor's virtual resource by GPU_RESOURCE_NAME or DEFAULT_POD_RESOURCES"
+            "asks for a part of a GPU, which is not supported here; write a whole number, and claim"
+            " a vendor's virtual GPUs by GPU_RESOURCE_NAME or DEFAULT_POD_RESOURCES"
         )
-    raise ValueError(_CARDS)
+    raise ValueError(_COUNT)

@@ -1,4 +1,4 @@
-"""Parsers of single values. Each raises ValueError with what to write instead."""
+"""Parsers of single values. Each raises ValueError as `Flag.parse` describes it."""
 
 import re
 from collections.abc import Callable
@@ -54,7 +54,7 @@ def duration(text: str) -> float:
     spans = re.findall(r"([0-9]+)([smhd]?)", text)
     seconds = sum(int(number) * _UNITS[unit or "s"] for number, unit in spans)
     if not 0 < seconds <= timedelta(days=1000).total_seconds():
-        raise ValueError("write a time between 1s and 1000d")
+        raise ValueError("is out of range; write a time between 1s and 1000d")
     return float(seconds)
 
 
@@ -94,7 +94,7 @@ def object_names(value: str) -> tuple[str, ...]:
 def path_segment(value: str) -> str:
     """A user name that is also the last part of a mount path: no `/` or `:`, not `.` or `..`."""
     if re.search("[/:]", text(value)) or value in {".", ".."}:
-        raise ValueError("write a name without / and :")
+        raise ValueError("is not allowed; write a name without / and :, other than . and ..")
     return value
 
 

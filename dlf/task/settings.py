@@ -14,7 +14,7 @@ class Connection(msgspec.Struct, frozen=True, kw_only=True):
 
     namespace: Annotated[
         str,
-        Flag("namespace of the job", scalars.dns_label, "KFJ_NAMESPACE", "NAME"),
+        Flag("namespace of the job", scalars.dns_label, "KFJ_NAMESPACE", "NAME", short="-n"),
     ] = ""
     kubeconfig: Annotated[
         str,
@@ -58,7 +58,12 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     ] = ""
     output: Annotated[
         str,
-        Flag("form of what --dry-run prints", scalars.choice("yaml", "json"), metavar="yaml|json"),
+        Flag(
+            "form of what --dry-run prints",
+            scalars.choice("yaml", "json"),
+            metavar="yaml|json",
+            short="-o",
+        ),
     ] = "yaml"
     backend: Annotated[
         str,
@@ -150,7 +155,7 @@ class Logs(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Platform(msgspec.Struct, frozen=True, kw_only=True):
-    """What the platform says of the task, in environment variables."""
+    """What the platform says of the task in its variables: ids, resources, placement."""
 
     run_id: Annotated[
         str, Flag("id of the pipeline run; label `run-id`", variable="KFJ_RUN_ID", form="variable")
@@ -201,7 +206,7 @@ class Platform(msgspec.Struct, frozen=True, kw_only=True):
             "CPU of each pod: a quantity, or MIN~MAX; a type in brackets after it is ignored",
             resources.cpu,
             "KFJ_TASK_RESOURCE_CPU",
-            form="variable",
+            metavar="AMOUNT",
         ),
     ] = None
     memory: Annotated[
@@ -210,25 +215,34 @@ class Platform(msgspec.Struct, frozen=True, kw_only=True):
             "memory of each pod: a quantity, or MIN~MAX",
             resources.amount,
             "KFJ_TASK_RESOURCE_MEMORY",
-            form="variable",
+            metavar="AMOUNT",
         ),
     ] = None
+    role: Annotated[
+        tuple[resources.RoleResources, ...],
+        Flag(
+            "CPU and memory of one role, such as worker:cpu=4,memory=8Gi; may be repeated",
+            resources.role_resources,
+            metavar="ROLE:AMOUNTS",
+            form="repeat",
+        ),
+    ] = ()
     gpu: Annotated[
         resources.Gpu,
         Flag(
-            "cards of each pod: 2, 1(V100), 1(npu), 1(vendor,MODEL), -1 to share all of a node",
+            "GPUs of each pod: 2, 1(V100), 1(npu), 1(vendor,MODEL), -1 to share all of a node",
             resources.gpu,
             "KFJ_TASK_RESOURCE_GPU",
-            form="variable",
+            metavar="N",
         ),
     ] = resources.Gpu()
     gpu_resource: Annotated[
         str,
         Flag(
-            "resource that a card is claimed as; default: the vendor's",
+            "resource that a GPU is claimed as; default: the vendor's",
             resources.resource_name,
             "GPU_RESOURCE_NAME",
-            form="variable",
+            metavar="RESOURCE",
         ),
     ] = ""
     rdma: Annotated[
@@ -237,7 +251,7 @@ class Platform(msgspec.Struct, frozen=True, kw_only=True):
             "RDMA devices of each pod",
             resources.device_count,
             "KFJ_TASK_RESOURCE_RDMA",
-            form="variable",
+            metavar="N",
         ),
     ] = 0
     rdma_resource: Annotated[
@@ -246,7 +260,7 @@ class Platform(msgspec.Struct, frozen=True, kw_only=True):
             "resource that an RDMA device is claimed as; none is claimed without it",
             resources.resource_name,
             "RDMA_RESOURCE_NAME",
-            form="variable",
+            metavar="RESOURCE",
         ),
     ] = ""
     node_selector: Annotated[
@@ -255,7 +269,8 @@ class Platform(msgspec.Struct, frozen=True, kw_only=True):
             "node labels, `key=value` separated by commas; `org=a,b` allows both",
             placement.node_selector,
             "KFJ_TASK_NODE_SELECTOR",
-            form="variable",
+            metavar="LABELS",
+            join=",",
         ),
     ] = msgspec.field(default_factory=lambda: {"cpu": ("true",), "train": ("true",)})
     volumes: Annotated[
@@ -264,9 +279,30 @@ class Platform(msgspec.Struct, frozen=True, kw_only=True):
             "volumes, `SOURCE(kind):/path` separated by commas",
             mounts,
             "KFJ_TASK_VOLUME_MOUNT",
-            form="variable",
+            metavar="VOLUMES",
+            name="volume",
+            join=",",
         ),
     ] = ()
+    toleration: Annotated[
+        tuple[placement.Taint, ...],
+        Flag(
+            "taints that pods tolerate, `KEY[=VALUE][:EFFECT]` separated by commas",
+            placement.tolerations,
+            metavar="TAINTS",
+            join=",",
+        ),
+    ] = ()
+    shm_size: Annotated[
+        str,
+        Flag("limit of the memory at /dev/shm", resources.quantity, metavar="AMOUNT"),
+    ] = ""
+    service_account: Annotated[
+        str, Flag("service account of the pods", scalars.object_name, metavar="NAME")
+    ] = ""
+    host_network: Annotated[
+        bool, Flag("use the nodes' network, not the pods'", scalars.switch, form="switch")
+    ] = False
     pull_secrets: Annotated[
         tuple[str, ...],
         Flag(
@@ -331,6 +367,22 @@ class TaskSettings(Platform, frozen=True, kw_only=True):
         int,
         Flag("how often the operator may restart what failed", scalars.count(0), metavar="N"),
     ] = 0
+    ttl: Annotated[
+        float,
+        Flag(
+            "time after its end at which the operator deletes the job; never by default",
+            scalars.duration,
+            metavar="TIME",
+        ),
+    ] = 0.0
+    clean_pod_policy: Annotated[
+        str,
+        Flag(
+            "pods that the operator deletes when a Kubeflow job has ended",
+            scalars.choice("None", "Running", "All"),
+            metavar="None|Running|All",
+        ),
+    ] = ""
 
 
 class Workers(TaskSettings, frozen=True, kw_only=True):

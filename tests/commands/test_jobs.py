@@ -142,7 +142,7 @@ def test_name_of_two_kinds_needs_the_kind(cluster: Console, command: str) -> Non
         pytest.param(["status"], "JOB is missing; write dlf status JOB", id="no name"),
         pytest.param(["list", "x"], "'x' is too much; write dlf list", id="a name too many"),
         pytest.param(["delete", "x", "--kind", "Pod"], "--kind='Pod': no such kind", id="kind"),
-        pytest.param(["list", "--wide"], "unknown flag `--wide`", id="flag"),
+        pytest.param(["list", "--wide"], "unknown flag '--wide'", id="flag"),
         pytest.param(["status", "x", "--output", "yaml"], "write one of text, json", id="output"),
     ],
 )

@@ -14,6 +14,7 @@ from dlf.frameworks.framework import candidates
 from dlf.manifest.kinds import JOB_KINDS, MPIJOB, MPIJOB_V2BETA1, MXJOB, VOLCANO_JOB, Kind
 from dlf.task.flag import settings_of
 from dlf.task.load import load, split
+from dlf.task.settings import TaskSettings
 
 FOLDER = Path(dlf.frameworks.__file__).parent
 
@@ -131,7 +132,8 @@ PLATFORM: list[tuple[str, dict[str, Any]]] = [
         },
     ),
 ]
-OURS = {"env", "priority_class", "queue", "max_retry", "slots_per_worker"}
+OURS = {s.key for s in settings_of(TaskSettings) if s.option} | {"slots_per_worker"}
+OURS -= {"image", "working_dir", "command"}
 
 
 @pytest.mark.parametrize(("name", "expected"), PLATFORM)
@@ -164,34 +166,46 @@ def test_platform_s_image_is_used_when_the_flag_is_image(name: str, kind: Kind) 
 
 WORKERS = [f for f in BY_NAME if f != "megatron"]
 BAD = [
-    *[(f, ["--num_worker", "0"], "--num_worker='0': write a whole number, 1") for f in WORKERS],
-    *[(f, ["--num_worker", "2.5"], "--num_worker='2.5': write a whole number") for f in WORKERS],
+    *[(f, ["--num_worker", "0"], "--num_worker='0' is not valid; write a whole") for f in WORKERS],
+    *[(f, ["--num_worker", "2.5"], "--num_worker='2.5' is not valid; write") for f in WORKERS],
     *[
-        (f, ["--num_ps", "-1"], "--num_ps='-1': write a whole number, 0 or more")
+        (f, ["--num_ps", "-1"], "--num_ps='-1' is not valid; write a whole number")
         for f in ("paddle", "mxnet")
     ],
     *[
-        (f, ["--slots_per_worker", "0"], "--slots_per_worker='0': write a whole number, 1")
+        (f, ["--slots_per_worker", "0"], "--slots_per_worker='0' is not valid; write a")
         for f in ("horovod", "mpi")
     ],
     *[
-        (f, ["--work_images", "a b"], "--work_images='a b': write an image reference without")
+        (f, ["--work_images", "a b"], "--work_images='a b' is not valid; write an image")
         for f in ("horovod", "mpi", "colossalai")
     ],
-    *[(f, ["--image", "x"], "unknown flag `--image`") for f in ("horovod", "mpi", "colossalai")],
+    *[(f, ["--image", "x"], "unknown flag '--image'") for f in ("horovod", "mpi", "colossalai")],
     *[
-        (f, ["--work_images", "x"], "unknown flag `--work_images`")
+        (f, ["--work_images", "x"], "unknown flag '--work_images'")
         for f in BY_NAME
         if f not in {"horovod", "mpi", "colossalai"}
     ],
-    ("megatron", ["--num_worker", "3"], "unknown flag `--num_worker`"),
-    ("megatron", ["--cluster", "worker"], "--cluster='worker': 'worker': write role=n, such as"),
-    ("megatron", ["--cluster", "worker=0"], "--cluster='worker=0': 'worker=0': write a whole"),
-    ("megatron", ["--cluster", "a=1,a=2"], "--cluster='a=1,a=2': 'a=2': the role is there twice"),
-    ("megatron", ["--cluster", "Worker=1"], "--cluster='Worker=1': 'Worker=1': write role=n"),
-    ("megatron", ["--cluster", "1a=1"], "--cluster='1a=1': '1a=1': write role=n"),
-    ("megatron", ["--cluster", f"{'a' * 21}=1"], f"--cluster='{'a' * 21}=1': "),
-    ("megatron", ["--cluster", ";"], "--cluster=';': write role=n, such as worker=3"),
+    ("megatron", ["--num_worker", "3"], "unknown flag '--num_worker'"),
+    (
+        "megatron",
+        ["--cluster", "worker"],
+        "--cluster='worker' contains 'worker', which is not",
+    ),
+    (
+        "megatron",
+        ["--cluster", "worker=0"],
+        "--cluster='worker=0' contains 'worker=0', which is",
+    ),
+    ("megatron", ["--cluster", "a=1,a=2"], "--cluster='a=1,a=2' names the role 'a' twice; write"),
+    (
+        "megatron",
+        ["--cluster", "Worker=1"],
+        "--cluster='Worker=1' contains 'Worker=1', which is not",
+    ),
+    ("megatron", ["--cluster", "1a=1"], "--cluster='1a=1' contains '1a=1', which is not"),
+    ("megatron", ["--cluster", f"{'a' * 21}=1"], f"--cluster='{'a' * 21}=1' contains"),
+    ("megatron", ["--cluster", ";"], "--cluster=';' is not valid; write role=n, such as worker=3"),
 ]
 
 
@@ -228,7 +242,7 @@ def test_cluster_reads_every_form(text: str, expected: tuple[tuple[str, int], ..
 def test_unknown_vendor_needs_the_name_of_its_resource(name: str, kind: Kind) -> None:
     """The platform may know more vendors than dlf: then GPU_RESOURCE_NAME says what to claim."""
     env = {"KFJ_TASK_RESOURCE_GPU": "1(xpu,R200)"}
-    with pytest.raises(UsageError, match=r"^KFJ_TASK_RESOURCE_GPU: unknown vendor 'xpu'$"):
+    with pytest.raises(UsageError, match=r"^GPU vendor 'xpu' is unknown"):
         render(name, kind, env=env)
     rendered = as_json(render(name, kind, env=env | {"GPU_RESOURCE_NAME": "example.com/xpu"}))
     claims = [

@@ -9,7 +9,8 @@ from dlf.errors import UsageError
 from dlf.task.flag import Setting, settings_of
 from dlf.task.load import load, split
 from dlf.task.mounts import Mount
-from dlf.task.resources import Amount, Gpu
+from dlf.task.placement import Taint
+from dlf.task.resources import Amount, Gpu, RoleResources
 from dlf.task.settings import Connection, Lifecycle, Logs, Run, Workers
 
 GROUPS = (Workers, Run, Connection, Lifecycle, Logs)
@@ -26,12 +27,20 @@ SAMPLES: dict[str, tuple[str, Any]] = {
     "project": ("research", "research"),
     "cpu": ("2~4", Amount("2", "4")),
     "memory": ("8Gi", Amount("8Gi", "8Gi")),
+    "role": (
+        "worker:cpu=1~2,memory=8Gi",
+        (RoleResources("worker", (("cpu", Amount("1", "2")), ("memory", Amount("8Gi", "8Gi")))),),
+    ),
     "gpu": ("1(V100)", Gpu(1, "V100")),
     "gpu_resource": ("huawei.com/Ascend910", "huawei.com/Ascend910"),
     "rdma": ("1", 1),
     "rdma_resource": ("rdma/hca", "rdma/hca"),
     "node_selector": ("org=a,b", {"org": ("a", "b")}),
     "volumes": ("a(pvc):/a", (Mount("pvc", "a", "/a"),)),
+    "toleration": ("a=b:NoSchedule,c", (Taint("a", "b", "NoSchedule"), Taint("c", None, ""))),
+    "shm_size": ("8Gi", "8Gi"),
+    "service_account": ("trainer", "trainer"),
+    "host_network": ("true", True),
     "pull_secrets": ("a,b", ("a", "b")),
     "pull_policy": ("Always", "Always"),
     "default_resources": ('{"cpu": 1}', {"cpu": "1"}),
@@ -43,6 +52,8 @@ SAMPLES: dict[str, tuple[str, Any]] = {
     "priority_class": ("high", "high"),
     "queue": ("team-a", "team-a"),
     "max_retry": ("2", 2),
+    "ttl": ("1d", 86400.0),
+    "clean_pod_policy": ("All", "All"),
     "num_worker": ("5", 5),
     "runtime": ("local", "local"),
     "dry_run": ("server", "server"),
@@ -224,7 +235,8 @@ def test_tolerated_value_comes_with_a_warning_that_names_its_source() -> None:
     task = load(Workers, arguments, {"KFJ_TASK_NODE_SELECTOR": "a=b=c"})
     assert {"a": ("b",)} == task.node_selector
     assert [
-        "KFJ_TASK_NODE_SELECTOR='a=b=c': ignoring '=c'; write key=value, such as train=true"
+        "KFJ_TASK_NODE_SELECTOR='a=b=c' is malformed, ignoring '=c';"
+        " write key=value, such as train=true"
     ] == arguments.warnings
 
 
@@ -237,14 +249,14 @@ def test_words_after_two_dashes_are_positional() -> None:
 @pytest.mark.parametrize(
     ("argv", "message", "hint"),
     [
-        (["--num_workers", "3"], "unknown flag `--num_workers`", "did you mean `--num_worker`?"),
-        (["--comand=x"], "unknown flag `--comand`", "did you mean `--command`?"),
-        (["--dryrun"], "unknown flag `--dryrun`", "did you mean `--dry-run`?"),
-        (["--xyzzy"], "unknown flag `--xyzzy`", "see `--help`"),
-        (["--=3"], "unknown flag `--`", "see `--help`"),
-        (["--image"], "`--image` needs a value", "write --image IMAGE"),
-        (["--image", "--strict"], "`--image` needs a value", "write --image IMAGE"),
-        (["--image", "--num-worker=3"], "`--image` needs a value", "write --image IMAGE"),
+        (["--num_workers", "3"], "unknown flag '--num_workers'", "did you mean --num_worker?"),
+        (["--comand=x"], "unknown flag '--comand'", "did you mean --command?"),
+        (["--dryrun"], "unknown flag '--dryrun'", "did you mean --dry-run?"),
+        (["--xyzzy"], "unknown flag '--xyzzy'", "see --help"),
+        (["--=3"], "unknown flag '--'", "see --help"),
+        (["--image"], "--image needs a value", "write --image IMAGE"),
+        (["--image", "--strict"], "--image needs a value", "write --image IMAGE"),
+        (["--image", "--num-worker=3"], "--image needs a value", "write --image IMAGE"),
     ],
 )
 def test_split_says_which_flag_is_wrong(argv: list[str], message: str, hint: str) -> None:
@@ -259,20 +271,40 @@ def test_split_says_which_flag_is_wrong(argv: list[str], message: str, hint: str
         (
             ["--num-worker", "three"],
             {},
-            "--num-worker='three': write a whole number, 1 or more",
+            "--num-worker='three' is not valid; write a whole number",
         ),
-        ([], {"DLF_NUM_WORKER": "0"}, "DLF_NUM_WORKER='0': write a whole number, 1 or more"),
+        (
+            [],
+            {"DLF_NUM_WORKER": "0"},
+            "DLF_NUM_WORKER='0' is not valid; write a whole number",
+        ),
         (
             [],
             {"KFJ_TASK_RESOURCE_RDMA": "x\ny"},
-            "KFJ_TASK_RESOURCE_RDMA='x\\ny': write a whole number of devices, such as 0 or 1",
+            "KFJ_TASK_RESOURCE_RDMA='x\\ny' is not valid; write a whole number of devices",
         ),
-        (["--env", "A"], {}, "--env='A': write NAME=VALUE, the name of letters, digits and _"),
-        ([], {"DLF_ENV": "A=1\nB"}, "DLF_ENV='B': write NAME=VALUE, the name of letters, digits"),
-        (["--strict=maybe"], {}, "--strict='maybe': write true or false"),
-        (["--dry-run=no"], {}, "--dry-run='no': write one of client, server"),
-        (["--command=\udcff"], {}, "--command='\\udcff': write text without NUL bytes, in UTF-8"),
-        (["--num_worker=2", "--num_worker=x"], {}, "--num_worker='x': write a whole number"),
+        (
+            ["--env", "A"],
+            {},
+            "--env='A' is not valid; write NAME=VALUE",
+        ),
+        (
+            [],
+            {"DLF_ENV": "A=1\nB"},
+            "DLF_ENV='B' is not valid; write NAME=VALUE",
+        ),
+        (["--strict=maybe"], {}, "--strict='maybe' is not valid; write true or false"),
+        (["--dry-run=no"], {}, "--dry-run='no' is not valid; write one of client, server"),
+        (
+            ["--command=\udcff"],
+            {},
+            "--command='\\udcff' is not valid; write text without NUL",
+        ),
+        (
+            ["--num_worker=2", "--num_worker=x"],
+            {},
+            "--num_worker='x' is not valid",
+        ),
     ],
 )
 def test_load_names_source_and_value(argv: list[str], env: dict[str, str], message: str) -> None:
@@ -281,5 +313,5 @@ def test_load_names_source_and_value(argv: list[str], env: dict[str, str], messa
 
 
 def test_variable_without_flag_has_no_flag() -> None:
-    """What the platform says cannot be said on the command line, by design."""
-    assert "unknown flag `--gpu`" == usage_error(["--gpu", "1"]).message
+    """The platform's ids cannot be said on the command line, by design."""
+    assert "unknown flag '--run_id'" == usage_error(["--run_id", "1"]).message

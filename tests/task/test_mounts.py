@@ -49,27 +49,36 @@ def test_mounts_skips_a_source_or_path_seen_before() -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("data:/mnt", "'data:/mnt': write SOURCE(kind):/path with kind pvc"),
-        ("data(pvc)", "'data(pvc)': write SOURCE(kind):/path with kind pvc"),
-        ("data(disk):/mnt", "'data(disk):/mnt': unknown kind 'disk'; write SOURCE(kind):/path"),
-        ("data(pvc):mnt", "'data(pvc):mnt': write a mount path that starts with /"),
-        ("data(pvc):/a:b", "'data(pvc):/a:b': write a mount path that starts with /"),
-        ("Data(pvc):/mnt", "'Data(pvc):/mnt': write the name of a pvc, of a-z"),
-        ("a..b(secret):/mnt", "'a..b(secret):/mnt': write the name of a secret, of a-z"),
-        ("(pvc):/mnt", "'(pvc):/mnt': write the name of a pvc, of a-z"),
-        ("10.0.0.1(nfs):/mnt", "'10.0.0.1(nfs):/mnt': write SERVER/PATH(nfs):/path"),
-        ("/a(nfs):/mnt", "'/a(nfs):/mnt': write SERVER/PATH(nfs):/path"),
-        ("data(hostpath):/mnt", "'data(hostpath):/mnt': write /absolute/path(hostpath):/path"),
-        ("/a/../b(hostpath):/m", "'/a/../b(hostpath):/m': write /absolute/path(hostpath):/path"),
-        ("0(memory):/dev/shm", "'0(memory):/dev/shm': write a size in Gi, such as 4Gi(memory)"),
-        ("4Ti(memory):/dev/shm", "'4Ti(memory):/dev/shm': write a size in Gi, such as 4Gi"),
-        ("/a\0(hostpath):/m", "write text without NUL bytes, in UTF-8"),
-        ("/a\udcff(hostpath):/m", "write text without NUL bytes, in UTF-8"),
+        ("data:/mnt", "write SOURCE(kind):/path with kind pvc"),
+        ("data(pvc)", "write SOURCE(kind):/path with kind pvc"),
+        ("data(disk):/mnt", "has an unknown kind 'disk'; write SOURCE(kind):/path"),
+        ("data(pvc):mnt", "write a mount path that starts with /"),
+        ("data(pvc):/a:b", "write a mount path that starts with /"),
+        ("Data(pvc):/mnt", "write the name of a pvc, of a-z"),
+        ("a..b(secret):/mnt", "write the name of a secret, of a-z"),
+        ("(pvc):/mnt", "write the name of a pvc, of a-z"),
+        ("10.0.0.1(nfs):/mnt", "write SERVER/PATH(nfs):/path"),
+        ("/a(nfs):/mnt", "write SERVER/PATH(nfs):/path"),
+        ("data(hostpath):/mnt", "write /absolute/path(hostpath):/path"),
+        ("/a/../b(hostpath):/m", "write /absolute/path(hostpath):/path"),
+        ("0(memory):/dev/shm", "write a size in Gi, such as 4Gi(memory)"),
+        ("4Ti(memory):/dev/shm", "write a size in Gi, such as 4Gi"),
     ],
 )
 def test_mounts_names_the_entry_that_is_wrong(text: str, message: str) -> None:
-    """The message quotes the entry and says what to write."""
+    """Of several entries the message quotes the wrong one; alone it is the whole value anyway."""
     with pytest.raises(ValueError, match="write") as caught:
         mounts(f"ok(pvc):/ok,{text}")
-    assert str(caught.value).startswith(message)
+    assert str(caught.value).startswith(f"contains {text!r}, which ")
+    assert message in str(caught.value)
     assert "\n" not in str(caught.value)
+    with pytest.raises(ValueError, match="write") as caught:
+        mounts(text)
+    assert str(caught.value).startswith(message)
+
+
+@pytest.mark.parametrize("text", ["/a\0(hostpath):/m", "/a\udcff(hostpath):/m"])
+def test_mounts_refuses_what_is_not_text(text: str) -> None:
+    """The API server and the operating system could not carry it."""
+    with pytest.raises(ValueError, match=r"^write text without NUL bytes, in UTF-8"):
+        mounts(text)

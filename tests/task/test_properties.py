@@ -31,7 +31,7 @@ def parsed(parse: Any, text: str) -> Any:
         value = Tolerated(None, str(error))
     if not isinstance(value, Tolerated):
         return value
-    assert "write " in value.warning
+    assert "write " in value.warning or "did you mean " in value.warning
     assert "\n" not in value.warning
     return value.value
 
