@@ -1,6 +1,7 @@
 """The job's PodGroup: why Volcano does not let the gang in."""
 
-from dlf.manifest.kinds import VOLCANO_JOB, Kind
+from dlf.manifest.jobs.volcano import VOLCANO_JOB
+from dlf.manifest.kinds import Kind
 from dlf.manifest.observed import Condition, Job, Meta, Observed
 
 QUEUE = Kind(group="scheduling.volcano.sh", version="v1beta1", name="Queue", plural="queues")

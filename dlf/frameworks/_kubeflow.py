@@ -6,14 +6,8 @@ import msgspec
 
 from dlf.frameworks._pod import job_metadata
 from dlf.frameworks._roles import with_role_resources
-from dlf.manifest.kinds import Kind
-from dlf.manifest.kubeflow import (
-    KubeflowSpec,
-    ReplicaSpec,
-    RunPolicy,
-    SchedulingPolicy,
-    replica_specs,
-)
+from dlf.manifest.jobs.kind import JobKind
+from dlf.manifest.jobs.kubeflow import KubeflowJobSpec, ReplicaSpec, RunPolicy, SchedulingPolicy
 from dlf.manifest.manifest import Manifest
 from dlf.manifest.names import job_name
 from dlf.manifest.pods import PodTemplate
@@ -53,13 +47,13 @@ def run_policy(
     )
 
 
-def manifest(settings: TaskSettings, kind: Kind, job: str, spec: KubeflowSpec) -> Manifest:
+def manifest(settings: TaskSettings, kind: JobKind, job: str, spec: KubeflowJobSpec) -> Manifest:
     """The custom resource around a spec; `--role` is applied here.
 
     Raises:
         UsageError: `--role` names a role that this job does not have.
     """
-    replicas = replica_specs(spec)
+    replicas = spec.replica_specs
     templates = with_role_resources(
         settings.role, {role: each.template for role, each in replicas.items()}
     )

@@ -13,8 +13,9 @@ import msgspec
 from dlf.frameworks import _kubeflow
 from dlf.frameworks._pod import pod_template
 from dlf.frameworks._shell import bash
-from dlf.manifest.kinds import MPIJOB, MPIJOB_V2BETA1, Kind
-from dlf.manifest.kubeflow import MPIJobSpec, ReplicaSpec
+from dlf.manifest.jobs.kind import JobKind
+from dlf.manifest.jobs.kubeflow import ReplicaSpec
+from dlf.manifest.jobs.mpijob import MPIJOB, MPIJOB_V2BETA1, MPIJobSpec
 from dlf.manifest.manifest import Manifest
 from dlf.task import scalars
 from dlf.task.flag import Flag
@@ -47,7 +48,7 @@ class MPIJobSettings(Workers, frozen=True, kw_only=True):
     ] = 1
 
 
-def job(settings: MPIJobSettings, kind: Kind, suffix: str, prefix: str) -> Manifest:
+def job(settings: MPIJobSettings, kind: JobKind, suffix: str, prefix: str) -> Manifest:
     """An MPIJob. The launcher decides; workers hold the accelerators and are removed after it."""
     roles = {"Launcher": 1, "Worker": settings.num_worker}
     # The launcher of mpi-operator is a batch Job, whose pods end in five random characters.

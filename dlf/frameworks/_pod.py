@@ -6,7 +6,7 @@ from dlf.errors import UsageError
 from dlf.frameworks._shell import literal
 from dlf.frameworks._volumes import volumes
 from dlf.manifest import pods
-from dlf.manifest.kinds import Kind
+from dlf.manifest.jobs.kind import JobKind
 from dlf.manifest.meta import ObjectMeta
 from dlf.manifest.names import label_values
 from dlf.task.placement import Taint
@@ -35,7 +35,7 @@ def job_metadata(settings: TaskSettings, name: str) -> ObjectMeta:
 
 def pod_template(
     settings: TaskSettings,
-    kind: Kind,
+    kind: JobKind,
     job: str,
     container: str,
     command: Sequence[str],
@@ -71,7 +71,7 @@ def pod_template(
             "task-name": settings.task_name,
             "username": settings.runner,
             "component": job,
-            "type": kind.word,
+            "type": kind.type_label,
             "run-id": settings.run_id,
             **(labels or {}),
         }
@@ -213,9 +213,9 @@ def _node_affinity(wanted: Mapping[str, Sequence[str]]) -> pods.NodeAffinity | N
     return pods.NodeAffinity(required=pods.NodeSelector(node_selector_terms=[term]))
 
 
-def _spread(job: str, kind: Kind, weight: int) -> pods.PodAntiAffinity:
+def _spread(job: str, kind: JobKind, weight: int) -> pods.PodAntiAffinity:
     """Prefer another node for each pod of the job."""
-    labels = {"component": job, "type": kind.word}
+    labels = {"component": job, "type": kind.type_label}
     term = pods.PodAffinityTerm(
         label_selector=pods.LabelSelector(match_labels=labels),
         topology_key="kubernetes.io/hostname",

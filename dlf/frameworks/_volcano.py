@@ -5,11 +5,11 @@ from collections.abc import Mapping, Sequence
 from dlf.errors import UsageError
 from dlf.frameworks._pod import job_metadata
 from dlf.frameworks._roles import with_role_resources
-from dlf.manifest.kinds import Kind
+from dlf.manifest.jobs.kind import JobKind
+from dlf.manifest.jobs.volcano import LifecyclePolicy, TaskSpec, VolcanoJobSpec
 from dlf.manifest.manifest import Manifest
 from dlf.manifest.names import job_name
 from dlf.manifest.pods import PodTemplate
-from dlf.manifest.volcano import LifecyclePolicy, TaskSpec, VolcanoJobSpec
 from dlf.task.settings import TaskSettings
 
 # Peers are looked up before they are ready, so their names must resolve before that too.
@@ -40,7 +40,7 @@ def host(job: str, role: str) -> str:
 
 def manifest(
     settings: TaskSettings,
-    kind: Kind,
+    kind: JobKind,
     job: str,
     tasks: Sequence[tuple[str, int, PodTemplate]],
     *,

@@ -6,14 +6,14 @@ from dlf.frameworks import _volcano
 from dlf.frameworks._pod import pod_template
 from dlf.frameworks._shell import with_prelude
 from dlf.frameworks._torch import script_env, torchrun_env
-from dlf.manifest.kinds import Kind
+from dlf.manifest.jobs.kind import JobKind
 from dlf.manifest.manifest import Manifest
 from dlf.manifest.pods import PodTemplate
 from dlf.task.settings import TaskSettings
 
 
 def job(
-    settings: TaskSettings, kind: Kind, suffix: str, prefix: str, roles: Mapping[str, int]
+    settings: TaskSettings, kind: JobKind, suffix: str, prefix: str, roles: Mapping[str, int]
 ) -> Manifest:
     """A Volcano Job for torch: ranks count through the roles in their order, pod 0 is the master.
 

@@ -4,7 +4,8 @@ from typing import Annotated
 
 from dlf.frameworks import _volcano_torch
 from dlf.frameworks.framework import Framework
-from dlf.manifest.kinds import VOLCANO_JOB, Kind
+from dlf.manifest.jobs.kind import JobKind
+from dlf.manifest.jobs.volcano import VOLCANO_JOB
 from dlf.manifest.manifest import Manifest
 from dlf.task import scalars
 from dlf.task.flag import Flag
@@ -23,7 +24,7 @@ class ColossalAISettings(Workers, frozen=True, kw_only=True):
     num_worker: int = 2
 
 
-def render(settings: ColossalAISettings, kind: Kind, suffix: str) -> Manifest:
+def render(settings: ColossalAISettings, kind: JobKind, suffix: str) -> Manifest:
     """Render a Volcano Job of equal workers."""
     return _volcano_torch.job(settings, kind, suffix, "colossalai", {"worker": settings.num_worker})
 

@@ -2,12 +2,13 @@
 
 from dlf.frameworks import _volcano_torch
 from dlf.frameworks.framework import Framework
-from dlf.manifest.kinds import VOLCANO_JOB, Kind
+from dlf.manifest.jobs.kind import JobKind
+from dlf.manifest.jobs.volcano import VOLCANO_JOB
 from dlf.manifest.manifest import Manifest
 from dlf.task.settings import Workers
 
 
-def render(settings: Workers, kind: Kind, suffix: str) -> Manifest:
+def render(settings: Workers, kind: JobKind, suffix: str) -> Manifest:
     """Render a Volcano Job of equal workers."""
     return _volcano_torch.job(settings, kind, suffix, "deepspeed", {"worker": settings.num_worker})
 

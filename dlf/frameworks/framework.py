@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 
 from dlf.errors import UsageError
-from dlf.manifest.kinds import Kind
+from dlf.manifest.jobs.kind import JobKind
 from dlf.manifest.manifest import Manifest
 from dlf.task.settings import TaskSettings
 
@@ -26,15 +26,15 @@ class Framework(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     summary: str
     settings: type[TaskSettings]
-    kinds: tuple[Kind, ...]
-    render: Callable[[Any, Kind, str], Manifest]
+    kinds: tuple[JobKind, ...]
+    render: Callable[[Any, JobKind, str], Manifest]
     leader: str = ""
 
 
 _GROUPS = {"kubeflow": "kubeflow.org", "volcano": "batch.volcano.sh"}
 
 
-def candidates(framework: Framework, backend: str) -> tuple[Kind, ...]:
+def candidates(framework: Framework, backend: str) -> tuple[JobKind, ...]:
     """The kinds that `--backend` allows, the preferred one first.
 
     Raises:

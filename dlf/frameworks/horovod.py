@@ -2,7 +2,7 @@
 
 from dlf.frameworks import _mpi
 from dlf.frameworks.framework import Framework
-from dlf.manifest.kinds import Kind
+from dlf.manifest.jobs.kind import JobKind
 from dlf.manifest.manifest import Manifest
 
 
@@ -13,7 +13,7 @@ class HorovodSettings(_mpi.MPIJobSettings, frozen=True, kw_only=True):
     working_dir: str = "/mnt/admin"
 
 
-def render(settings: HorovodSettings, kind: Kind, suffix: str) -> Manifest:
+def render(settings: HorovodSettings, kind: JobKind, suffix: str) -> Manifest:
     """Render an MPIJob."""
     return _mpi.job(settings, kind, suffix, "horovod")
 

@@ -5,7 +5,8 @@ from typing import Annotated
 
 from dlf.frameworks import _volcano_torch
 from dlf.frameworks.framework import Framework
-from dlf.manifest.kinds import VOLCANO_JOB, Kind
+from dlf.manifest.jobs.kind import JobKind
+from dlf.manifest.jobs.volcano import VOLCANO_JOB
 from dlf.manifest.manifest import Manifest
 from dlf.task import scalars
 from dlf.task.flag import Flag
@@ -53,7 +54,7 @@ class MegatronSettings(TaskSettings, frozen=True, kw_only=True):
     ] = (("worker", 3),)
 
 
-def render(settings: MegatronSettings, kind: Kind, suffix: str) -> Manifest:
+def render(settings: MegatronSettings, kind: JobKind, suffix: str) -> Manifest:
     """Render a Volcano Job with one task for each role."""
     return _volcano_torch.job(settings, kind, suffix, "megatron", dict(settings.cluster))
 

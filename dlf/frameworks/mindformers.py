@@ -5,7 +5,8 @@ import msgspec
 from dlf.frameworks import pytorch
 from dlf.frameworks._pod import processes_per_pod
 from dlf.frameworks.framework import Framework
-from dlf.manifest.kinds import PYTORCHJOB, Kind
+from dlf.manifest.jobs.kind import JobKind
+from dlf.manifest.jobs.pytorchjob import PYTORCHJOB
 from dlf.manifest.manifest import Manifest
 from dlf.task.settings import Workers
 
@@ -13,7 +14,7 @@ _LOG_DIR = "output/msrun_log"  # the script's own default, relative to --working
 _TIMEOUT = 7200  # seconds that the script waits for the other nodes, its own default
 
 
-def render(settings: Workers, kind: Kind, suffix: str) -> Manifest:
+def render(settings: Workers, kind: JobKind, suffix: str) -> Manifest:
     """Render a PyTorchJob; the shell of each pod fills in the address and rank from the operator.
 
     The appended words are those of scripts/msrun_launcher.sh in its nine-argument form: processes

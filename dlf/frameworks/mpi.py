@@ -2,7 +2,7 @@
 
 from dlf.frameworks import _mpi
 from dlf.frameworks.framework import Framework
-from dlf.manifest.kinds import Kind
+from dlf.manifest.jobs.kind import JobKind
 from dlf.manifest.manifest import Manifest
 
 
@@ -14,7 +14,7 @@ class MPISettings(_mpi.MPIJobSettings, frozen=True, kw_only=True):
     command: str = "python /examples/tensorflow2_mnist.py"
 
 
-def render(settings: MPISettings, kind: Kind, suffix: str) -> Manifest:
+def render(settings: MPISettings, kind: JobKind, suffix: str) -> Manifest:
     """Render an MPIJob."""
     return _mpi.job(settings, kind, suffix, "mpijob")
 

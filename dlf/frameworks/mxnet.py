@@ -9,10 +9,10 @@ from dlf.frameworks import _kubeflow, _volcano
 from dlf.frameworks._pod import pod_template
 from dlf.frameworks._shell import bash, with_prelude
 from dlf.frameworks.framework import Framework
-from dlf.manifest.kinds import MXJOB, VOLCANO_JOB, Kind
-from dlf.manifest.kubeflow import MXJobSpec
+from dlf.manifest.jobs.kind import JobKind
+from dlf.manifest.jobs.mxjob import MXJOB, MXJobSpec
+from dlf.manifest.jobs.volcano import VOLCANO_JOB, LifecyclePolicy
 from dlf.manifest.manifest import Manifest
-from dlf.manifest.volcano import LifecyclePolicy
 from dlf.task import scalars
 from dlf.task.flag import Flag
 from dlf.task.settings import Workers
@@ -27,7 +27,7 @@ class MXNetSettings(Workers, frozen=True, kw_only=True):
     num_ps: Annotated[int, Flag("servers", scalars.count(0), metavar="N")] = 0
 
 
-def render(settings: MXNetSettings, kind: Kind, suffix: str) -> Manifest:
+def render(settings: MXNetSettings, kind: JobKind, suffix: str) -> Manifest:
     """Render an MXJob or a Volcano Job; all roles run one command, and ps-lite tells them apart."""
     roles = _kubeflow.with_replicas(
         {"Scheduler": 1, "Server": settings.num_ps, "Worker": settings.num_worker}
@@ -47,7 +47,7 @@ def render(settings: MXNetSettings, kind: Kind, suffix: str) -> Manifest:
 
 
 def _on_volcano(
-    settings: MXNetSettings, kind: Kind, suffix: str, roles: dict[str, int]
+    settings: MXNetSettings, kind: JobKind, suffix: str, roles: dict[str, int]
 ) -> Manifest:
     """The same roles, with the DMLC_* variables that training-operator would set.
 

@@ -6,8 +6,8 @@ from dlf.frameworks import _kubeflow
 from dlf.frameworks._pod import pod_template
 from dlf.frameworks._shell import bash
 from dlf.frameworks.framework import Framework
-from dlf.manifest.kinds import PADDLEJOB, Kind
-from dlf.manifest.kubeflow import ElasticPolicy, PaddleJobSpec
+from dlf.manifest.jobs.kind import JobKind
+from dlf.manifest.jobs.paddlejob import PADDLEJOB, ElasticPolicy, PaddleJobSpec
 from dlf.manifest.manifest import Manifest
 from dlf.manifest.pods import ContainerPort
 from dlf.task import scalars
@@ -23,7 +23,7 @@ class PaddleSettings(Workers, frozen=True, kw_only=True):
     num_ps: Annotated[int, Flag("parameter servers", scalars.count(0), metavar="N")] = 0
 
 
-def render(settings: PaddleSettings, kind: Kind, suffix: str) -> Manifest:
+def render(settings: PaddleSettings, kind: JobKind, suffix: str) -> Manifest:
     """Render a PaddleJob: workers only (collective), or with parameter servers as role Master."""
     roles = _kubeflow.with_replicas({"Master": settings.num_ps, "Worker": settings.num_worker})
     name = _kubeflow.name("paddlejob", settings, suffix, roles)

@@ -7,14 +7,14 @@ from dlf.frameworks._pod import pod_template
 from dlf.frameworks._shell import with_prelude
 from dlf.frameworks._torch import torchrun_env
 from dlf.frameworks.framework import Framework
-from dlf.manifest.kinds import PYTORCHJOB, Kind
-from dlf.manifest.kubeflow import PyTorchJobSpec
+from dlf.manifest.jobs.kind import JobKind
+from dlf.manifest.jobs.pytorchjob import PYTORCHJOB, PyTorchJobSpec
 from dlf.manifest.manifest import Manifest
 from dlf.task.settings import Workers
 
 
 def job(
-    settings: Workers, kind: Kind, suffix: str, *, prefix: str, env: dict[str, str]
+    settings: Workers, kind: JobKind, suffix: str, *, prefix: str, env: dict[str, str]
 ) -> Manifest:
     """A PyTorchJob: the Master is rank 0 and counts as one of the workers.
 
@@ -49,7 +49,7 @@ def _prelude(settings: Workers, rendezvous: dict[str, str]) -> str:
     )
 
 
-def render(settings: Workers, kind: Kind, suffix: str) -> Manifest:
+def render(settings: Workers, kind: JobKind, suffix: str) -> Manifest:
     """Render a PyTorchJob in which NCCL uses eth0, the network of the pods."""
     return job(settings, kind, suffix, prefix="pytorchjob", env={"NCCL_SOCKET_IFNAME": "eth0"})
 

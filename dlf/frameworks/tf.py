@@ -4,13 +4,13 @@ from dlf.frameworks import _kubeflow
 from dlf.frameworks._pod import pod_template
 from dlf.frameworks._shell import bash
 from dlf.frameworks.framework import Framework
-from dlf.manifest.kinds import TFJOB, Kind
-from dlf.manifest.kubeflow import TFJobSpec
+from dlf.manifest.jobs.kind import JobKind
+from dlf.manifest.jobs.tfjob import TFJOB, TFJobSpec
 from dlf.manifest.manifest import Manifest
 from dlf.task.settings import Workers
 
 
-def render(settings: Workers, kind: Kind, suffix: str) -> Manifest:
+def render(settings: Workers, kind: JobKind, suffix: str) -> Manifest:
     """Render a TFJob.
 
     With successPolicy AllWorkers the job is finished when all workers are; the operator's default

@@ -3,29 +3,30 @@
 import asyncio
 
 from dlf.errors import DlfError, Rejected, UsageError
+from dlf.frameworks import job_kinds
 from dlf.job.adopt import SPEC_HASH
 from dlf.kube.client import KubeClient
-from dlf.manifest.kinds import JOB_KINDS, Kind
+from dlf.manifest.jobs.kind import JobKind
 from dlf.manifest.observed import Job
 
-Found = tuple[Kind, Job]
+Found = tuple[JobKind, Job]
 
 
-def matches(kind: Kind, word: str) -> bool:
+def matches(kind: JobKind, word: str) -> bool:
     """Whether `--kind WORD` means this kind: its name, plural or platform type; "" means any."""
-    return word.lower() in {"", kind.name.lower(), kind.plural, kind.word}
+    return word.lower() in {"", kind.name.lower(), kind.plural, kind.type_label}
 
 
-async def serving(client: KubeClient, word: str = "") -> list[Kind]:
+async def serving(client: KubeClient, word: str = "") -> list[JobKind]:
     """The job kinds that the cluster serves.
 
     Raises:
         UsageError: dlf knows no kind of this word.
         Rejected: the cluster serves none of them.
     """
-    wanted = [kind for kind in JOB_KINDS if matches(kind, word)]
+    wanted = [kind for kind in job_kinds() if matches(kind, word)]
     if not wanted:
-        names = ", ".join(dict.fromkeys(kind.name for kind in JOB_KINDS))
+        names = ", ".join(dict.fromkeys(kind.name for kind in job_kinds()))
         raise UsageError(f"--kind={word!r}: no such kind", f"write one of {names}")
     versions = sorted({(kind.group, kind.version) for kind in wanted})
     plurals = await asyncio.gather(*(client.served_resources(*version) for version in versions))

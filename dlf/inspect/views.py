@@ -10,11 +10,14 @@ from dlf.diagnose.events import moment
 from dlf.diagnose.pod_state import containers, words
 from dlf.diagnose.roles import identify, replicas
 from dlf.errors import Rejected
+from dlf.frameworks import job_state
 from dlf.inspect.lookup import Found, of_dlf
 from dlf.kube.client import KubeClient
-from dlf.manifest.kinds import EVENT, POD, TRAINING_LABEL, VOLCANO_LABEL, Kind
+from dlf.manifest.jobs.kind import JobKind
+from dlf.manifest.jobs.kubeflow import JOB_LABEL as TRAINING_LABEL
+from dlf.manifest.jobs.volcano import VOLCANO_JOB
+from dlf.manifest.kinds import EVENT, POD
 from dlf.manifest.observed import Event, Job, Pod
-from dlf.manifest.phase import job_state
 
 _EVENTS = 20  # newest events that are shown
 
@@ -82,11 +85,11 @@ async def overview(client: KubeClient, namespace: str) -> list[Row]:
     jobs, (training, _), (volcano, _) = await asyncio.gather(
         of_dlf(client, namespace),
         client.list(POD, namespace, Pod, label_selector=TRAINING_LABEL),
-        client.list(POD, namespace, Pod, label_selector=VOLCANO_LABEL),
+        client.list(POD, namespace, Pod, label_selector=VOLCANO_JOB.job_label),
     )
     ready = Counter(
         (label, (pod.metadata.labels or {}).get(label, ""))
-        for label, pods in ((TRAINING_LABEL, training), (VOLCANO_LABEL, volcano))
+        for label, pods in ((TRAINING_LABEL, training), (VOLCANO_JOB.job_label, volcano))
         for pod in pods
         if _is_ready(pod)
     )
@@ -142,8 +145,8 @@ def row(found: Found, ready: int) -> Row:
     )
 
 
-def _kind_word(kind: Kind) -> str:
-    return "Volcano Job" if kind.job_label == VOLCANO_LABEL else kind.name
+def _kind_word(kind: JobKind) -> str:
+    return "Volcano Job" if kind.job_label == VOLCANO_JOB.job_label else kind.name
 
 
 def _task(job: Job) -> str:

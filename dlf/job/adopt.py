@@ -5,8 +5,8 @@ from collections.abc import Sequence
 import msgspec
 
 from dlf.errors import Rejected
+from dlf.frameworks import job_state
 from dlf.manifest.observed import Job
-from dlf.manifest.phase import job_state
 from dlf.task.settings import TaskSettings
 
 SPEC_HASH = "dlf/spec-hash"

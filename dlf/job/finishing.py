@@ -3,9 +3,10 @@
 from collections.abc import Iterable
 
 from dlf.diagnose.roles import Identity
-from dlf.manifest.kinds import VOLCANO_JOB
+from dlf.frameworks import job_state
+from dlf.manifest.jobs.volcano import VOLCANO_JOB
 from dlf.manifest.observed import Job
-from dlf.manifest.phase import JobState, Phase, job_state
+from dlf.manifest.phase import JobState, Phase
 
 PATIENCE = 300.0
 """Seconds that the end may take. The pods of a lost node stay Terminating for ever, and with them

@@ -12,6 +12,7 @@ from dlf.diagnose import image_pulls as pulls
 from dlf.diagnose.pod_state import ended, words
 from dlf.diagnose.roles import replicas
 from dlf.diagnose.start_reasons import Starting
+from dlf.frameworks import job_state
 from dlf.job import finishing
 from dlf.job.ending import End, Ending
 from dlf.job.pods import Pods
@@ -22,9 +23,10 @@ from dlf.job.timers import Timers
 from dlf.kube.client import KubeClient
 from dlf.kube.reflector import Change, Snapshot
 from dlf.logs.multiplexer import Multiplexer
-from dlf.manifest.kinds import POD, Kind
+from dlf.manifest.jobs.kind import JobKind
+from dlf.manifest.kinds import POD
 from dlf.manifest.observed import Job, Pod
-from dlf.manifest.phase import JobState, Phase, job_state
+from dlf.manifest.phase import JobState, Phase
 
 _SILENCE = 60.0  # seconds after which an operator that wrote no condition is worth a word
 _LOOK = 4.0  # seconds that a normal start takes; then it is asked what is in the way
@@ -48,7 +50,7 @@ class Follower:
     def __init__(
         self,
         client: KubeClient,
-        kind: Kind,
+        kind: JobKind,
         job: Job,
         *,
         lead: str,

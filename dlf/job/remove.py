@@ -9,15 +9,16 @@ from dlf.errors import Rejected
 from dlf.kube.client import KubeClient
 from dlf.kube.reflector import Change, Snapshot, list_and_watch
 from dlf.kube.request import ApiRequest, action_of, path_of
-from dlf.manifest.kinds import COMMAND, POD, VOLCANO_JOB, Kind
+from dlf.manifest.jobs.kind import JobKind
+from dlf.manifest.jobs.volcano import VOLCANO_JOB, Command
+from dlf.manifest.kinds import COMMAND, POD, Kind
 from dlf.manifest.meta import ObjectMeta, OwnerReference
 from dlf.manifest.observed import Job, Pod
-from dlf.manifest.volcano import Command
 
 _MERGE_PATCH = "application/merge-patch+json"
 
 
-async def remove(client: KubeClient, kind: Kind, job: Job) -> None:
+async def remove(client: KubeClient, kind: JobKind, job: Job) -> None:
     """Delete a job in the foreground and wait until the object and its pods are gone.
 
     Raises:
@@ -27,7 +28,7 @@ async def remove(client: KubeClient, kind: Kind, job: Job) -> None:
     await gone(client, kind, job)
 
 
-async def ask(client: KubeClient, kind: Kind, job: Job) -> None:
+async def ask(client: KubeClient, kind: JobKind, job: Job) -> None:
     """Have the job deleted; the cluster goes on with it by itself.
 
     Raises:
@@ -37,7 +38,7 @@ async def ask(client: KubeClient, kind: Kind, job: Job) -> None:
     await client.delete(kind, meta.namespace, meta.name, uid=meta.uid, foreground=True)
 
 
-async def gone(client: KubeClient, kind: Kind, job: Job) -> None:
+async def gone(client: KubeClient, kind: JobKind, job: Job) -> None:
     """Wait until the job and its pods are gone: what they hold is free only then.
 
     Raises:
@@ -76,12 +77,12 @@ async def _gone(
                 return
 
 
-def cleans_up(kind: Kind, job: Job) -> bool:
+def cleans_up(kind: JobKind, job: Job) -> bool:
     """Whether the operator itself stops what still runs when it has ended this job.
 
     Volcano always does; a Kubeflow operator when the job's cleanPodPolicy says so.
     """
-    policy = job.spec.run_policy.clean_pod_policy if job.spec.run_policy else None
+    policy = job.clean_pod_policy
     return kind == VOLCANO_JOB or policy in {"Running", "All"}
 
 
@@ -93,7 +94,7 @@ def stays(pods: Iterable[Pod]) -> bool:
     )
 
 
-async def release(client: KubeClient, kind: Kind, job: Job) -> None:
+async def release(client: KubeClient, kind: JobKind, job: Job) -> None:
     """Have what still runs of a job whose result is known stopped, so that it holds no cards.
 
     By the operator's own means: Volcano is told to complete the job; a Kubeflow operator cleans up
@@ -113,7 +114,7 @@ async def release(client: KubeClient, kind: Kind, job: Job) -> None:
         await patch(client, kind, job, {"spec": {"runPolicy": {"cleanPodPolicy": "Running"}}})
 
 
-async def patch(client: KubeClient, kind: Kind, job: Job, change: object) -> None:
+async def patch(client: KubeClient, kind: JobKind, job: Job, change: object) -> None:
     """Merge a change into a job.
 
     Raises:
@@ -131,7 +132,7 @@ async def patch(client: KubeClient, kind: Kind, job: Job, change: object) -> Non
     )
 
 
-def _command(kind: Kind, job: Job, action: str) -> Command:
+def _command(kind: JobKind, job: Job, action: str) -> Command:
     """A Command for the job: Volcano's controller acts on it and deletes it."""
     meta = job.metadata
     owner = OwnerReference(

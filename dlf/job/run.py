@@ -16,7 +16,7 @@ from dlf.job.submit import choose_kind, spec_hash, submit
 from dlf.job.summary import decide, with_logs
 from dlf.kube.client import SUBMISSION_ANNOTATION, KubeClient
 from dlf.logs.multiplexer import Multiplexer
-from dlf.manifest.kinds import Kind
+from dlf.manifest.jobs.kind import JobKind
 from dlf.manifest.manifest import Manifest, to_json
 from dlf.manifest.observed import Job
 from dlf.outcome.outcome import Outcome
@@ -124,7 +124,7 @@ def _first(*limits: float) -> float | None:
 
 
 async def _submitted(
-    request: Request, client: KubeClient, kind: Kind, manifest: Manifest
+    request: Request, client: KubeClient, kind: JobKind, manifest: Manifest
 ) -> Job | None:
     """The job of this very submission, if the API server has it."""
     try:
@@ -139,7 +139,7 @@ async def _submitted(
 async def _follow(
     request: Request,
     client: KubeClient,
-    kind: Kind,
+    kind: JobKind,
     job: Job,
     launcher: Launcher,
     logs: Multiplexer,

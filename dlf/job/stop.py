@@ -5,13 +5,13 @@ from collections.abc import Callable
 from contextlib import suppress
 
 from dlf.errors import DlfError
+from dlf.frameworks import job_state
 from dlf.job.follower import Follower
 from dlf.job.launcher_pod import Launcher
 from dlf.job.remove import ask, cleans_up, gone, patch, release, stays
 from dlf.kube.client import KubeClient
-from dlf.manifest.kinds import Kind
+from dlf.manifest.jobs.kind import JobKind
 from dlf.manifest.observed import Job
-from dlf.manifest.phase import job_state
 
 SIGNALLED = 15.0
 """Seconds for a stop by a signal; kubelet kills 30 s after SIGTERM by default."""
@@ -25,7 +25,7 @@ _RELEASE = 20.0  # seconds that the operator gets to begin with stopping what st
 async def stop(
     mode: str,
     client: KubeClient,
-    kind: Kind,
+    kind: JobKind,
     job: Job,
     launcher: Launcher,
     say: Callable[[str], None],
@@ -57,7 +57,7 @@ async def stop(
 
 
 async def delete(
-    client: KubeClient, kind: Kind, job: Job, say: Callable[[str], None], seconds: float
+    client: KubeClient, kind: JobKind, job: Job, say: Callable[[str], None], seconds: float
 ) -> bool:
     """Delete a job and wait so long until nothing of it is left; whether that came about.
 
@@ -81,7 +81,7 @@ async def delete(
 
 async def stop_rest(
     client: KubeClient,
-    kind: Kind,
+    kind: JobKind,
     follower: Follower,
     say: Callable[[str], None],
 ) -> None:

@@ -7,11 +7,12 @@ from contextlib import suppress
 import msgspec
 
 from dlf.errors import Rejected
+from dlf.frameworks import kind_of
 from dlf.frameworks.framework import Framework, candidates
 from dlf.job.adopt import SPEC_HASH, decide, is_own
 from dlf.job.remove import patch, remove
 from dlf.kube.client import SUBMISSION_ANNOTATION, KubeClient
-from dlf.manifest.kinds import Kind
+from dlf.manifest.jobs.kind import JobKind
 from dlf.manifest.manifest import Manifest, to_json
 from dlf.manifest.meta import OwnerReference
 from dlf.manifest.names import label_value
@@ -23,7 +24,7 @@ _NO_NAME = "0000"  # stands for the random part, so that the hash is of the rest
 
 async def choose_kind(
     client: KubeClient, framework: Framework, backend: str, say: Callable[[str], None]
-) -> Kind:
+) -> JobKind:
     """The first kind of the framework that the cluster serves; a detour is said.
 
     Raises:
@@ -45,11 +46,11 @@ async def choose_kind(
     )
 
 
-def _told(kind: Kind) -> str:
+def _told(kind: JobKind) -> str:
     return f"{kind.name} ({kind.api_version})"
 
 
-def spec_hash(framework: Framework, task: TaskSettings, kind: Kind) -> str:
+def spec_hash(framework: Framework, task: TaskSettings, kind: JobKind) -> str:
     """A hash of what would be submitted, the same for the same input whatever the name."""
     return hashlib.sha256(to_json(framework.render(task, kind, _NO_NAME))).hexdigest()[:16]
 
@@ -94,7 +95,7 @@ async def submit(
     Raises:
         Rejected, ClusterLost: of the API server.
     """
-    kind = manifest.resource
+    kind = kind_of(manifest)
     plan = decide(await _own_jobs(client, kind, namespace, task), mode, digest)
     for job in plan.replace:
         say(f"deleting {kind.name} {job.metadata.name}, an earlier job of this task")
@@ -110,7 +111,7 @@ async def submit(
 
 
 async def _own_jobs(
-    client: KubeClient, kind: Kind, namespace: str, task: TaskSettings
+    client: KubeClient, kind: JobKind, namespace: str, task: TaskSettings
 ) -> list[Job]:
     """The jobs that this task started: same run and same task. A task without ids has none."""
     if not task.run_id or not task.task_id:
@@ -120,7 +121,7 @@ async def _own_jobs(
     return [job for job in jobs if is_own(job, task)]
 
 
-async def _adopt(client: KubeClient, kind: Kind, job: Job, owner: OwnerReference | None) -> None:
+async def _adopt(client: KubeClient, kind: JobKind, job: Job, owner: OwnerReference | None) -> None:
     """Make this launcher's pod the owner in place of that of the try before, which may go."""
     owners = {each.uid for each in job.metadata.owner_references or ()}
     if not owner or owner.uid in owners:

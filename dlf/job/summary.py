@@ -8,7 +8,7 @@ from dlf.job.ending import End, Ending
 from dlf.job.follower import Follower
 from dlf.job.remove import cleans_up
 from dlf.logs.multiplexer import Multiplexer
-from dlf.manifest.kinds import Kind
+from dlf.manifest.jobs.kind import JobKind
 from dlf.manifest.phase import Phase
 from dlf.outcome.outcome import Outcome, PodFailure
 from dlf.outcome.report import describe
@@ -25,7 +25,7 @@ _GONE = "the job object was deleted before its result was seen; all its pods had
 
 
 def decide(
-    ending: Ending, kind: Kind, follower: Follower, logs: Multiplexer, *, strict: bool
+    ending: Ending, kind: JobKind, follower: Follower, logs: Multiplexer, *, strict: bool
 ) -> Outcome:
     """The outcome.
 

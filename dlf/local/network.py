@@ -32,9 +32,11 @@ class Network:
     Args:
         job: name of the job; its pods are called `<job>-<role>-<index>`.
         allocate: returns a free port, another one each time.
+        directory: of the job; it stands for what operators mount into pods.
     """
 
-    def __init__(self, job: str, allocate: Callable[[], int]) -> None:
+    def __init__(self, job: str, allocate: Callable[[], int], directory: str) -> None:
+        self.directory = directory
         self._allocate = allocate
         self._ports: dict[tuple[str, int], int] = {}
         name = re.escape(job)
@@ -43,6 +45,10 @@ class Network:
             rf"(?:(?<![\w./-])|(?<=//))({name}-[a-z0-9-]+?-\d+)"
             rf"(?:\.{name})?(?:\.[a-z0-9-]+\.svc(?:\.[a-z0-9-]+)*)?(?::(\d+))?(?![\w-]|\.\w)"
         )
+
+    def host(self, pod: str) -> str:  # noqa: ARG002 - all pods have the same one
+        """The address of a pod."""
+        return HOST
 
     def port(self, pod: str, port: int) -> int:
         """The port of this machine that stands for a pod's port."""

@@ -4,6 +4,12 @@ from collections.abc import Mapping
 
 import msgspec
 
+from dlf.manifest.jobs.kind import JobKind, pod_name, pods_of
+from dlf.manifest.jobs.kubeflow import KubeflowJobSpec
+from dlf.manifest.jobs.volcano import LifecyclePolicy, VolcanoJobSpec
+
+_ENDS_JOB = {"RestartJob", "AbortJob", "TerminateJob"}
+
 
 class Rules(msgspec.Struct, frozen=True, kw_only=True):
     """The decision of an operator, over pods.
@@ -34,3 +40,51 @@ def has_succeeded(rules: Rules, codes: Mapping[str, int], pods: int) -> bool | N
     if any(all(codes.get(pod) == 0 for pod in group) for group in rules.succeed):
         return True
     return False if len(codes) == pods else None
+
+
+def kubeflow_rules(job: str, spec: KubeflowJobSpec, kind: JobKind) -> Rules:
+    """The rule of training-operator: one role decides, and any failure fails the job.
+
+    Containers are restarted in place; with as many restarts as backoffLimit the job has failed.
+    """
+    roles = {role: each.replicas for role, each in spec.replica_specs.items()}
+    decider = next(role for role in kind.deciding_roles if role in roles)
+    policies = {each.restart_policy for each in spec.replica_specs.values()}
+    restarts = max(spec.run_policy.backoff_limit - 1, 0) if policies == {"OnFailure"} else 0
+    return Rules(
+        succeed=(frozenset(pods_of(job, decider, roles[decider])),),
+        fatal=frozenset(pod for role, count in roles.items() for pod in pods_of(job, role, count)),
+        restarts=restarts,
+    )
+
+
+def volcano_rules(job: str, spec: VolcanoJobSpec, leader: str) -> Rules:
+    """The policies of a Volcano Job: who completes it, whose failure ends it, how often it starts.
+
+    Without a policy for failed pods the job goes on until all pods have ended.
+
+    Args:
+        job: its name.
+        spec: of the job.
+        leader: the task whose pod 0 completes the job, or "".
+    """
+    groups, fatal = [], set()
+    for task in spec.tasks:
+        pods = pods_of(job, task.name, task.replicas)
+        if _has([*task.policies, *spec.policies], "PodFailed", _ENDS_JOB):
+            fatal |= set(pods)
+        if _has(task.policies, "TaskCompleted", {"CompleteJob"}):
+            groups.append(frozenset(pods))
+    everyone = [pod for task in spec.tasks for pod in pods_of(job, task.name, task.replicas)]
+    if leader:
+        groups.append(frozenset({pod_name(job, leader, 0)}))
+    retries = _has(spec.policies, "PodFailed", {"RestartJob"})
+    return Rules(
+        succeed=(*groups, frozenset(everyone)),
+        fatal=frozenset(fatal),
+        attempts=spec.max_retry if retries else 1,
+    )
+
+
+def _has(policies: list[LifecyclePolicy], event: str, actions: set[str]) -> bool:
+    return any(policy.event in {event, "*"} and policy.action in actions for policy in policies)

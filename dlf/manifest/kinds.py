@@ -1,4 +1,4 @@
-"""The resources that dlf submits or reads, where the API serves them, how pods name their job."""
+"""Kubernetes resource kinds, and where the API serves them; `dlf.manifest.jobs` has the jobs."""
 
 import msgspec
 
@@ -11,14 +11,12 @@ class Kind(msgspec.Struct, frozen=True, kw_only=True):
         version: served version, such as `v1` or `v2beta1`.
         name: the kind, such as `PyTorchJob`.
         plural: the resource name in URLs and RBAC rules.
-        job_label: label key under which the operator writes the job's name on each pod (jobs only).
     """
 
     group: str
     version: str
     name: str
     plural: str
-    job_label: str = ""
 
     @property
     def api_version(self) -> str:
@@ -26,31 +24,10 @@ class Kind(msgspec.Struct, frozen=True, kw_only=True):
         return f"{self.group}/{self.version}" if self.group else self.version
 
     @property
-    def word(self) -> str:
+    def type_label(self) -> str:
         """The value of the platform's `type` label: the kind in lower case, or `volcanojob`."""
         return "volcanojob" if self.group == "batch.volcano.sh" else self.name.lower()
 
-
-TRAINING_LABEL = "training.kubeflow.org/job-name"
-VOLCANO_LABEL = "volcano.sh/job-name"
-
-
-def _kubeflow(name: str, plural: str, version: str = "v1") -> Kind:
-    return Kind(
-        group="kubeflow.org", version=version, name=name, plural=plural, job_label=TRAINING_LABEL
-    )
-
-
-TFJOB = _kubeflow("TFJob", "tfjobs")
-PYTORCHJOB = _kubeflow("PyTorchJob", "pytorchjobs")
-PADDLEJOB = _kubeflow("PaddleJob", "paddlejobs")
-MXJOB = _kubeflow("MXJob", "mxjobs")
-MPIJOB = _kubeflow("MPIJob", "mpijobs")
-MPIJOB_V2BETA1 = _kubeflow("MPIJob", "mpijobs", "v2beta1")
-VOLCANO_JOB = Kind(
-    group="batch.volcano.sh", version="v1alpha1", name="Job", plural="jobs", job_label=VOLCANO_LABEL
-)
-JOB_KINDS = (PYTORCHJOB, TFJOB, PADDLEJOB, MXJOB, MPIJOB, MPIJOB_V2BETA1, VOLCANO_JOB)
 
 POD = Kind(group="", version="v1", name="Pod", plural="pods")
 EVENT = Kind(group="", version="v1", name="Event", plural="events")

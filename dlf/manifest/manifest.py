@@ -2,10 +2,9 @@
 
 import msgspec
 
-from dlf.manifest.kinds import JOB_KINDS, Kind
-from dlf.manifest.kubeflow import KubeflowSpec
+from dlf.manifest.jobs.kubeflow import KubeflowJobSpec
+from dlf.manifest.jobs.volcano import VolcanoJobSpec
 from dlf.manifest.meta import ObjectMeta, Written
-from dlf.manifest.volcano import VolcanoJobSpec
 
 
 class Manifest(Written):
@@ -14,14 +13,7 @@ class Manifest(Written):
     api_version: str
     kind: str
     metadata: ObjectMeta
-    spec: KubeflowSpec | VolcanoJobSpec
-
-    @property
-    def resource(self) -> Kind:
-        """Where the API serves this resource."""
-        return next(
-            k for k in JOB_KINDS if (k.api_version, k.name) == (self.api_version, self.kind)
-        )
+    spec: KubeflowJobSpec | VolcanoJobSpec
 
 
 def to_json(manifest: Written) -> bytes:

@@ -139,22 +139,10 @@ class TaskCount(Observed):
     replicas: int = 0
 
 
-class CleanUp(Observed):
+class RunPolicyCleanUp(Observed):
     """Of kubeflow.org RunPolicy: which pods the operator deletes when the job has ended."""
 
     clean_pod_policy: str | None = None
-
-
-class JobSpec(Observed):
-    """The replica counts of every job kind; each kind fills its own field."""
-
-    run_policy: CleanUp | None = None
-    pytorch_replica_specs: dict[str, ReplicaCount] | None = None
-    tf_replica_specs: dict[str, ReplicaCount] | None = None
-    paddle_replica_specs: dict[str, ReplicaCount] | None = None
-    mx_replica_specs: dict[str, ReplicaCount] | None = None
-    mpi_replica_specs: dict[str, ReplicaCount] | None = None
-    tasks: list[TaskCount] | None = None
 
 
 class VolcanoState(Observed):
@@ -175,13 +163,39 @@ class JobStatus(Observed):
 
 
 class Job(Observed):
-    """A job of any kind in `dlf.manifest.kinds`."""
+    """A job of any kind. `spec` maps its fields to their JSON, since each kind has others."""
 
     metadata: Meta
     api_version: str = ""
     kind: str = ""
-    spec: JobSpec = JobSpec()
+    spec: dict[str, msgspec.Raw] = {}
     status: JobStatus | None = None
+
+    @property
+    def replicas(self) -> dict[str, int]:
+        """Role to number of pods, roles in lower case and in the order of ranks.
+
+        The API server sorts the keys of a Kubeflow job, which is the order of its ranks too; the
+        tasks of a Volcano Job keep theirs.
+        """
+        if "tasks" in self.spec:
+            tasks = msgspec.json.decode(self.spec["tasks"], type=list[TaskCount] | None)
+            return {task.name: task.replicas for task in tasks or ()}
+        for key, value in self.spec.items():
+            if key.endswith("ReplicaSpecs"):
+                roles = msgspec.json.decode(value, type=dict[str, ReplicaCount] | None) or {}
+                return {
+                    role.lower(): 1 if entry.replicas is None else entry.replicas
+                    for role, entry in sorted(roles.items())
+                }
+        return {}
+
+    @property
+    def clean_pod_policy(self) -> str | None:
+        """Which pods of a Kubeflow job the operator deletes when it has ended, if that is said."""
+        value = self.spec.get("runPolicy", msgspec.Raw(b"null"))
+        policy = msgspec.json.decode(value, type=RunPolicyCleanUp | None)
+        return policy.clean_pod_policy if policy else None
 
 
 class ObjectReference(Observed):

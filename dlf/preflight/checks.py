@@ -9,13 +9,14 @@ import msgspec
 
 from dlf.diagnose.pod_group import QUEUE, Queue
 from dlf.errors import Rejected
+from dlf.frameworks import kind_of
 from dlf.frameworks.framework import Framework, candidates
 from dlf.job.submit import choose_kind
 from dlf.kube.client import KubeClient
-from dlf.manifest.kinds import VOLCANO_JOB, Kind
+from dlf.manifest.jobs.volcano import VOLCANO_JOB, VolcanoJobSpec
+from dlf.manifest.kinds import Kind
 from dlf.manifest.manifest import Manifest, to_json
 from dlf.manifest.names import NAME_LIMIT
-from dlf.manifest.volcano import VolcanoJobSpec
 from dlf.preflight.capacity import Node, obstacle
 from dlf.preflight.permissions import Verb, verbs
 from dlf.preflight.references import Reference, references, roles
@@ -136,7 +137,7 @@ async def _queue(client: KubeClient, manifest: Manifest) -> Lines:
     try:
         queue = await client.get(QUEUE, "", name, Queue)
     except Rejected as error:
-        if manifest.resource != VOLCANO_JOB and error.status == 404:
+        if kind_of(manifest) != VOLCANO_JOB and error.status == 404:
             remedy = "leave --queue out, or install Volcano"
             return [Line("queue", Result.FAILED, "the cluster has no queues", remedy)]
         return [Line("queue", Result.UNKNOWN, error.message)]

@@ -7,7 +7,9 @@ from typing import Literal
 
 import msgspec
 
-from dlf.manifest.kinds import JOB_KINDS, VOLCANO_JOB, Kind
+from dlf.frameworks import job_kinds
+from dlf.manifest.jobs.volcano import VOLCANO_JOB
+from dlf.manifest.kinds import Kind
 
 Need = Literal["run", "explain", "check"]
 """`run`: no job can be run without it. `explain`: jobs run without it, but dlf says or cleans up
@@ -212,8 +214,8 @@ def rules(*needs: Need, cluster: bool) -> list[dict[str, list[str]]]:
 def _resources(permission: Permission) -> list[tuple[str, tuple[str, ...]]]:
     if permission.resource != JOBS:
         return [(permission.group, (permission.resource,))]
-    groups = dict.fromkeys(kind.group for kind in JOB_KINDS)
+    groups = dict.fromkeys(kind.group for kind in job_kinds())
     return [
-        (group, tuple(dict.fromkeys(kind.plural for kind in JOB_KINDS if kind.group == group)))
+        (group, tuple(dict.fromkeys(kind.plural for kind in job_kinds() if kind.group == group)))
         for group in groups
     ]

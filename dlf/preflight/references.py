@@ -4,11 +4,10 @@ from collections.abc import Iterable
 
 import msgspec
 
+from dlf.manifest.jobs.volcano import VolcanoJobSpec
 from dlf.manifest.kinds import Kind
-from dlf.manifest.kubeflow import replica_specs
 from dlf.manifest.manifest import Manifest
 from dlf.manifest.pods import PodSpec
-from dlf.manifest.volcano import VolcanoJobSpec
 from dlf.preflight.capacity import Role
 
 CLAIM = Kind(group="", version="v1", name="PersistentVolumeClaim", plural="persistentvolumeclaims")
@@ -34,7 +33,7 @@ def roles(manifest: Manifest) -> list[Role]:
         return [Role(task.name, task.replicas, task.template.spec) for task in spec.tasks]
     return [
         Role(name.lower(), replica.replicas, replica.template.spec)
-        for name, replica in replica_specs(spec).items()
+        for name, replica in spec.replica_specs.items()
     ]
 
 

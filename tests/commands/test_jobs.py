@@ -45,7 +45,8 @@ def test_list_leaves_out_what_dlf_did_not_submit(cluster: Console) -> None:
 
 def test_list_shows_an_mpi_job_once_that_is_served_in_two_versions(cluster: Console) -> None:
     """v1 and v2beta1 are two views of one object."""
-    cluster.create("mpijobs", "job", annotations={"dlf/spec-hash": "x"})
+    kind = {"apiVersion": "kubeflow.org/v1", "kind": "MPIJob"}
+    cluster.create("mpijobs", "job", annotations={"dlf/spec-hash": "x"}, **kind)
 
     cluster.run("list", "--output", "json")
 
@@ -132,7 +133,7 @@ def test_name_of_two_kinds_needs_the_kind(cluster: Console, command: str) -> Non
     cluster.create("tfjobs", "twin", apiVersion="kubeflow.org/v1", kind="TFJob")
 
     assert cluster.run(command, "twin") == ExitCode.USAGE
-    assert cluster.said == ["'twin' is the name of a PyTorchJob and a TFJob; say which with --kind"]
+    assert cluster.said == ["'twin' is the name of a TFJob and a PyTorchJob; say which with --kind"]
     assert cluster.run(command, "twin", "--kind", "pytorchjob") == ExitCode.SUCCEEDED
 
 

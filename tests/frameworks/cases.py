@@ -9,7 +9,9 @@ from typing import Any
 import yaml
 
 from dlf.frameworks import BY_NAME
-from dlf.manifest.kinds import MPIJOB_V2BETA1, VOLCANO_JOB, Kind
+from dlf.manifest.jobs.kind import JobKind
+from dlf.manifest.jobs.mpijob import MPIJOB_V2BETA1
+from dlf.manifest.jobs.volcano import VOLCANO_JOB
 from dlf.manifest.manifest import Manifest, to_json
 from dlf.task.load import load, split
 
@@ -82,10 +84,10 @@ RENDERINGS = [(name, kind) for name, framework in BY_NAME.items() for kind in fr
 
 def rendering_id(value: Any) -> str | None:
     """`mxnet`, `MXJob` as the names of tests."""
-    return f"{value.name}-{value.version}" if isinstance(value, Kind) else None
+    return f"{value.name}-{value.version}" if isinstance(value, JobKind) else None
 
 
-def golden_file(name: str, kind: Kind) -> Path:
+def golden_file(name: str, kind: JobKind) -> Path:
     """One file a rendering; the second kind of a framework says which it is."""
     other = {VOLCANO_JOB: "-volcano", MPIJOB_V2BETA1: "-v2beta1"}
     tail = other.get(kind, "") if kind != BY_NAME[name].kinds[0] else ""
@@ -93,7 +95,7 @@ def golden_file(name: str, kind: Kind) -> Path:
 
 
 @functools.cache
-def golden_manifests(name: str, kind: Kind) -> dict[str, dict[str, Any]]:
+def golden_manifests(name: str, kind: JobKind) -> dict[str, dict[str, Any]]:
     """The manifests of a golden file, by their cases."""
     documents = yaml.load_all(golden_file(name, kind).read_bytes(), Loader=yaml.CSafeLoader)
     return dict(zip(CASES, documents, strict=True))
@@ -118,7 +120,7 @@ def as_json(manifest: Manifest) -> dict[str, Any]:
 
 def render(
     name: str,
-    kind: Kind,
+    kind: JobKind,
     argv: Sequence[str] = (),
     env: Mapping[str, str] = DEFAULT,
     suffix: str = SUFFIX,
@@ -129,7 +131,7 @@ def render(
     return framework.render(settings, kind, suffix)
 
 
-def render_case(name: str, kind: Kind, case: str) -> Manifest:
+def render_case(name: str, kind: JobKind, case: str) -> Manifest:
     """The manifest of a golden case."""
     argv, env = CASES[case]
     own: Sequence[str] = ()

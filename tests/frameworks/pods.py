@@ -5,11 +5,12 @@ from typing import Any
 
 from frameworks.cases import DEFAULT, as_json, pod_templates, render
 
-from dlf.manifest.kinds import TFJOB, Kind
+from dlf.manifest.jobs.kind import JobKind
+from dlf.manifest.jobs.tfjob import TFJOB
 
 
 def manifest(
-    name: str, kind: Kind, argv: Sequence[str] = (), env: Mapping[str, str] | None = None
+    name: str, kind: JobKind, argv: Sequence[str] = (), env: Mapping[str, str] | None = None
 ) -> dict[str, Any]:
     return as_json(render(name, kind, argv, DEFAULT | dict(env or {})))
 

@@ -13,12 +13,14 @@ from frameworks.cases import (
     rendering_id,
 )
 
-from dlf.manifest.kinds import Kind
+from dlf.manifest.jobs.kind import JobKind
 from dlf.manifest.manifest import to_json, to_text
 
 
 @pytest.mark.parametrize(("name", "kind"), RENDERINGS, ids=rendering_id)
-def test_manifest_is_the_golden_one(name: str, kind: Kind, request: pytest.FixtureRequest) -> None:
+def test_manifest_is_the_golden_one(
+    name: str, kind: JobKind, request: pytest.FixtureRequest
+) -> None:
     """The same input and the same suffix give the same bytes; a change is seen in review."""
     documents = [f"# {case}\n{to_text(render_case(name, kind, case), 'yaml')}" for case in CASES]
     actual = "---\n".join(documents)
@@ -29,7 +31,7 @@ def test_manifest_is_the_golden_one(name: str, kind: Kind, request: pytest.Fixtu
 
 
 @pytest.mark.parametrize(("name", "kind"), RENDERINGS, ids=rendering_id)
-def test_golden_file_says_what_json_says(name: str, kind: Kind) -> None:
+def test_golden_file_says_what_json_says(name: str, kind: JobKind) -> None:
     """YAML for people and the JSON of the request are the same object."""
     for case, golden in golden_manifests(name, kind).items():
         assert golden == json.loads(to_json(render_case(name, kind, case)))

@@ -4,13 +4,17 @@ import pytest
 from frameworks.cases import RENDERINGS, pod_templates, rendering_id
 from frameworks.pods import manifest
 
-from dlf.manifest.kinds import PADDLEJOB, PYTORCHJOB, TFJOB, VOLCANO_JOB, Kind
+from dlf.manifest.jobs.kind import JobKind
+from dlf.manifest.jobs.paddlejob import PADDLEJOB
+from dlf.manifest.jobs.pytorchjob import PYTORCHJOB
+from dlf.manifest.jobs.tfjob import TFJOB
+from dlf.manifest.jobs.volcano import VOLCANO_JOB
 
 KUBEFLOW = [(name, kind) for name, kind in RENDERINGS if kind != VOLCANO_JOB]
 
 
 @pytest.mark.parametrize(("name", "kind"), KUBEFLOW, ids=rendering_id)
-def test_kubeflow_policies_are_where_the_operators_read_them(name: str, kind: Kind) -> None:
+def test_kubeflow_policies_are_where_the_operators_read_them(name: str, kind: JobKind) -> None:
     """Under runPolicy, and the restart policy of a role outside its template."""
     spec = manifest(name, kind)["spec"]
     assert {"backoffLimit", "cleanPodPolicy"}.isdisjoint(spec)
@@ -27,7 +31,7 @@ def test_kubeflow_policies_are_where_the_operators_read_them(name: str, kind: Ki
 @pytest.mark.parametrize(
     ("name", "kind"), [pair for pair in KUBEFLOW if pair[1].name != "MPIJob"], ids=rendering_id
 )
-def test_kubeflow_backoff_limit_allows_the_restarts(name: str, kind: Kind) -> None:
+def test_kubeflow_backoff_limit_allows_the_restarts(name: str, kind: JobKind) -> None:
     """The job fails when the restarts reach the limit, so the limit is one more."""
     still = manifest(name, kind)["spec"]["runPolicy"]["backoffLimit"]
     pods = sum(replicas for _, replicas, _ in pod_templates(manifest(name, kind)))
@@ -39,7 +43,7 @@ def test_kubeflow_backoff_limit_allows_the_restarts(name: str, kind: Kind) -> No
 
 
 @pytest.mark.parametrize(("name", "kind"), KUBEFLOW, ids=rendering_id)
-def test_queue_asks_for_a_gang(name: str, kind: Kind) -> None:
+def test_queue_asks_for_a_gang(name: str, kind: JobKind) -> None:
     """All pods at once, in the queue and with the priority that the flags name."""
     argv = ["--queue", "team", "--priority_class", "high"]
     rendered = manifest(name, kind, argv)

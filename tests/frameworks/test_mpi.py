@@ -8,13 +8,14 @@ import pytest
 from frameworks.cases import RENDERINGS, pod_templates, rendering_id
 from frameworks.pods import manifest
 
-from dlf.manifest.kinds import MPIJOB, MPIJOB_V2BETA1, Kind
+from dlf.manifest.jobs.kind import JobKind
+from dlf.manifest.jobs.mpijob import MPIJOB, MPIJOB_V2BETA1
 
 MPI = [(name, kind) for name, kind in RENDERINGS if kind.name == "MPIJob"]
 
 
 @pytest.mark.parametrize(("name", "kind"), MPI, ids=rendering_id)
-def test_mpi_launcher_runs_a_rank_on_each_slot(name: str, kind: Kind) -> None:
+def test_mpi_launcher_runs_a_rank_on_each_slot(name: str, kind: JobKind) -> None:
     """np is workers times slots; the command is one word of bash on every rank."""
     argv = ["--num_worker", "4", "--slots_per_worker", "8", "--command", "python3 'a b.py' $X"]
     rendered = manifest(name, kind, [*argv, "--env", "A=1"])
@@ -77,7 +78,7 @@ def test_mpi_command_that_only_looks_like_it_is_run_by_mpirun(command: str) -> N
 
 
 @pytest.mark.parametrize(("name", "kind"), MPI, ids=rendering_id)
-def test_mpi_cards_are_the_workers_alone(name: str, kind: Kind) -> None:
+def test_mpi_cards_are_the_workers_alone(name: str, kind: JobKind) -> None:
     """The launcher trains nothing."""
     env = {
         "KFJ_TASK_RESOURCE_GPU": "2(V100)",
@@ -102,7 +103,7 @@ def test_mpi_cards_are_the_workers_alone(name: str, kind: Kind) -> None:
     ],
     ids=rendering_id,
 )
-def test_mpi_retries_the_launcher(kind: Kind, retries: str, expected: tuple[int, str]) -> None:
+def test_mpi_retries_the_launcher(kind: JobKind, retries: str, expected: tuple[int, str]) -> None:
     """In place in v1; in v2beta1 by the batch Job, which counts retries and not restarts."""
     spec = manifest("mpi", kind, ["--max_retry", retries])["spec"]
     roles = spec["mpiReplicaSpecs"]

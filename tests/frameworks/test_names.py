@@ -4,12 +4,14 @@ import pytest
 from frameworks.cases import RENDERINGS, as_json, pod_templates, render, rendering_id
 from manifest import rules
 
-from dlf.manifest.kinds import MPIJOB, MPIJOB_V2BETA1, VOLCANO_JOB, Kind
+from dlf.manifest.jobs.kind import JobKind
+from dlf.manifest.jobs.mpijob import MPIJOB, MPIJOB_V2BETA1
+from dlf.manifest.jobs.volcano import VOLCANO_JOB
 
 PIPELINES = ["mnist", "abcdefghi-" * 4, "a" * 200, "图像分类", "-" * 80, "1", "a-" * 40]
 
 
-def derived(kind: Kind, job: str, roles: dict[str, int]) -> list[str]:
+def derived(kind: JobKind, job: str, roles: dict[str, int]) -> list[str]:
     """Pods, their Services and host names, as each operator names them (first and last index)."""
     pods = [f"{job}-{role.lower()}-{i}" for role, n in roles.items() for i in {0, n - 1}]
     if kind == MPIJOB:
@@ -24,7 +26,9 @@ def derived(kind: Kind, job: str, roles: dict[str, int]) -> list[str]:
 @pytest.mark.parametrize(("name", "kind"), RENDERINGS, ids=rendering_id)
 @pytest.mark.parametrize("pipeline", PIPELINES, ids=lambda text: f"{text[:4]}x{len(text)}")
 @pytest.mark.parametrize("workers", [1, 2, 10, 11, 100, 101, 1000])
-def test_every_derived_name_is_a_label(name: str, kind: Kind, pipeline: str, workers: int) -> None:
+def test_every_derived_name_is_a_label(
+    name: str, kind: JobKind, pipeline: str, workers: int
+) -> None:
     """DNS-1035, 63 characters at most, and the random suffix is still there."""
     argv = ["--num_worker", str(workers)]
     if name == "megatron":

@@ -6,11 +6,11 @@ import pytest
 from frameworks.cases import CASES, RENDERINGS, golden_manifests, pod_templates, rendering_id
 from kubernetes.client import ApiClient, V1PodTemplateSpec
 
-from dlf.manifest.kinds import Kind
+from dlf.manifest.jobs.kind import JobKind
 
 
 @pytest.mark.parametrize(("name", "kind"), RENDERINGS, ids=rendering_id)
-def test_pod_template_survives_the_official_client(name: str, kind: Kind) -> None:
+def test_pod_template_survives_the_official_client(name: str, kind: JobKind) -> None:
     """Read as V1PodTemplateSpec and written back, nothing is missing and nothing is renamed."""
     with ApiClient() as client:
         for case, manifest in golden_manifests(name, kind).items():

@@ -4,20 +4,17 @@ import pytest
 from frameworks.cases import RENDERINGS, pod_templates, rendering_id
 from frameworks.pods import container, manifest, pod, variables
 
-from dlf.manifest.kinds import (
-    MPIJOB,
-    MPIJOB_V2BETA1,
-    MXJOB,
-    PADDLEJOB,
-    PYTORCHJOB,
-    TFJOB,
-    VOLCANO_JOB,
-    Kind,
-)
+from dlf.manifest.jobs.kind import JobKind
+from dlf.manifest.jobs.mpijob import MPIJOB, MPIJOB_V2BETA1
+from dlf.manifest.jobs.mxjob import MXJOB
+from dlf.manifest.jobs.paddlejob import PADDLEJOB
+from dlf.manifest.jobs.pytorchjob import PYTORCHJOB
+from dlf.manifest.jobs.tfjob import TFJOB
+from dlf.manifest.jobs.volcano import VOLCANO_JOB
 
 
 @pytest.mark.parametrize(("name", "kind"), RENDERINGS, ids=rendering_id)
-def test_labels_are_those_the_platform_looks_for(name: str, kind: Kind) -> None:
+def test_labels_are_those_the_platform_looks_for(name: str, kind: JobKind) -> None:
     """Job and pods carry every key, also when the platform says nothing."""
     rendered = manifest(name, kind)
     job = rendered["metadata"]["name"]
@@ -48,7 +45,7 @@ def test_labels_are_those_the_platform_looks_for(name: str, kind: Kind) -> None:
 
 
 @pytest.mark.parametrize(("name", "kind"), RENDERINGS, ids=rendering_id)
-def test_pods_prefer_to_be_apart(name: str, kind: Kind) -> None:
+def test_pods_prefer_to_be_apart(name: str, kind: JobKind) -> None:
     """Preferred anti-affinity over hosts, among the pods of this job alone."""
     for _, _, template in pod_templates(manifest(name, kind)):
         labels = template["metadata"]["labels"]
@@ -84,7 +81,7 @@ def test_pods_prefer_to_be_apart(name: str, kind: Kind) -> None:
     ],
 )
 def test_container_has_the_name_that_the_operator_expects(
-    name: str, kind: Kind, expected: list[str]
+    name: str, kind: JobKind, expected: list[str]
 ) -> None:
     """One container a pod, named as the platform and the operators know it."""
     templates = list(pod_templates(manifest(name, kind)))
@@ -92,7 +89,7 @@ def test_container_has_the_name_that_the_operator_expects(
 
 
 @pytest.mark.parametrize(("name", "kind"), RENDERINGS, ids=rendering_id)
-def test_namespace_is_left_to_whoever_submits(name: str, kind: Kind) -> None:
+def test_namespace_is_left_to_whoever_submits(name: str, kind: JobKind) -> None:
     """It belongs to the connection, not to the task."""
     assert "namespace" not in manifest(name, kind, env={"KFJ_NAMESPACE": "p"})["metadata"]
 

@@ -6,18 +6,19 @@ import pytest
 from frameworks.cases import DEFAULT, RENDERINGS, as_json, pod_templates, render, rendering_id
 
 from dlf.errors import UsageError
-from dlf.manifest.kinds import VOLCANO_JOB, Kind
+from dlf.manifest.jobs.kind import JobKind
+from dlf.manifest.jobs.volcano import VOLCANO_JOB
 
 every_rendering = pytest.mark.parametrize(("name", "kind"), RENDERINGS, ids=rendering_id)
 
 
-def pod_specs(name: str, kind: Kind, argv: list[str]) -> list[dict[str, Any]]:
+def pod_specs(name: str, kind: JobKind, argv: list[str]) -> list[dict[str, Any]]:
     rendered = as_json(render(name, kind, argv))
     return [template["spec"] for _, _, template in pod_templates(rendered)]
 
 
 @every_rendering
-def test_flag_and_variable_of_a_resource_render_the_same(name: str, kind: Kind) -> None:
+def test_flag_and_variable_of_a_resource_render_the_same(name: str, kind: JobKind) -> None:
     """A flag beside its variable is another way to say the same thing."""
     argv = ["--cpu", "2~4", "--memory", "8Gi", "--gpu", "1(V100)", "--node_selector", "a=b"]
     argv += ["--volume", "d(pvc-share):/d", "--volume", "e(secret):/e"]
@@ -32,7 +33,7 @@ def test_flag_and_variable_of_a_resource_render_the_same(name: str, kind: Kind) 
 
 
 @every_rendering
-def test_placement_flags_are_in_every_pod(name: str, kind: Kind) -> None:
+def test_placement_flags_are_in_every_pod(name: str, kind: JobKind) -> None:
     """Tolerations, service account, the nodes' network and the size of /dev/shm."""
     argv = ["--toleration", "gpu=a100:NoSchedule", "--toleration", "spot"]
     argv += ["--service_account", "trainer", "--host_network", "--shm_size", "16Gi"]
@@ -51,7 +52,7 @@ def test_placement_flags_are_in_every_pod(name: str, kind: Kind) -> None:
 
 
 @every_rendering
-def test_time_to_live_is_where_the_operator_reads_it(name: str, kind: Kind) -> None:
+def test_time_to_live_is_where_the_operator_reads_it(name: str, kind: JobKind) -> None:
     """`ttlSecondsAfterFinished` of the run policy, or of a Volcano Job."""
     spec = as_json(render(name, kind, ["--ttl", "1h"]))["spec"]
     holder = spec if kind == VOLCANO_JOB else spec["runPolicy"]
@@ -59,7 +60,7 @@ def test_time_to_live_is_where_the_operator_reads_it(name: str, kind: Kind) -> N
 
 
 @every_rendering
-def test_clean_pod_policy_is_for_kubeflow_jobs(name: str, kind: Kind) -> None:
+def test_clean_pod_policy_is_for_kubeflow_jobs(name: str, kind: JobKind) -> None:
     """A Volcano Job has none; that is said, not ignored."""
     argv = ["--clean_pod_policy", "All"]
     if kind == VOLCANO_JOB:
@@ -71,7 +72,7 @@ def test_clean_pod_policy_is_for_kubeflow_jobs(name: str, kind: Kind) -> None:
 
 
 @every_rendering
-def test_role_has_resources_of_its_own(name: str, kind: Kind) -> None:
+def test_role_has_resources_of_its_own(name: str, kind: JobKind) -> None:
     """The other roles keep those of the task."""
     argv = ["--memory", "4Gi", "--cpu", "1", "--role", "worker:memory=8Gi"]
     rendered = as_json(render(name, kind, argv))

@@ -9,7 +9,9 @@ from typing import Any
 import pytest
 from frameworks.cases import RENDERINGS, as_json, pod_templates, render, rendering_id
 
-from dlf.manifest.kinds import PYTORCHJOB, VOLCANO_JOB, Kind
+from dlf.manifest.jobs.kind import JobKind
+from dlf.manifest.jobs.pytorchjob import PYTORCHJOB
+from dlf.manifest.jobs.volcano import VOLCANO_JOB
 
 PRINT = f"{sys.executable} -c 'import json, os; print(json.dumps(dict(os.environ)))'"
 SHELL = [
@@ -26,7 +28,7 @@ TORCH = [
 ]
 
 
-def containers(name: str, kind: Kind, argv: Sequence[str]) -> dict[str, dict[str, Any]]:
+def containers(name: str, kind: JobKind, argv: Sequence[str]) -> dict[str, dict[str, Any]]:
     """The container of each role."""
     rendered = as_json(render(name, kind, argv))
     return {role: t["spec"]["containers"][0] for role, _, t in pod_templates(rendered)}
@@ -112,7 +114,7 @@ def test_mxnet_on_volcano_numbers_its_workers(index: str, role: str) -> None:
 
 
 @pytest.mark.parametrize(("name", "kind"), TORCH, ids=rendering_id)
-def test_env_flag_wins_over_the_prelude(name: str, kind: Kind) -> None:
+def test_env_flag_wins_over_the_prelude(name: str, kind: JobKind) -> None:
     """A user who sets a value knows why; odd characters in it are kept."""
     argv = ["--command", PRINT if name != "mindformers" else f"{PRINT} ignored"]
     values = {"PET_NODE_RANK": "7", "PET_NPROC_PER_NODE": "it's $2", "RANK": "9"}
@@ -143,7 +145,7 @@ PLAIN = [(name, kind) for name, kind in SHELL if name != "mindformers"]
 
 @pytest.mark.parametrize(("name", "kind"), PLAIN, ids=rendering_id)
 @pytest.mark.parametrize("case", COMMANDS)
-def test_command_is_run_as_bash_would_run_it(name: str, kind: Kind, case: str) -> None:
+def test_command_is_run_as_bash_would_run_it(name: str, kind: JobKind, case: str) -> None:
     """What the prelude adds cannot be seen from the command."""
     command, expected = COMMANDS[case]
     for container in containers(name, kind, ["--command", command]).values():
@@ -154,7 +156,7 @@ def test_command_is_run_as_bash_would_run_it(name: str, kind: Kind, case: str) -
 @pytest.mark.parametrize(("name", "kind"), SHELL, ids=rendering_id)
 @pytest.mark.parametrize(("command", "expected"), [("exit 7", 7), ("kill -TERM $$", -15)])
 def test_command_s_end_is_the_container_s(
-    name: str, kind: Kind, command: str, expected: int
+    name: str, kind: JobKind, command: str, expected: int
 ) -> None:
     """Exit codes pass, and a signal ends the one process that there is."""
     for container in containers(name, kind, ["--command", f"{command};"]).values():

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from manifest import rules
 
 from dlf.errors import UsageError
-from dlf.manifest.kinds import Kind
+from dlf.manifest.jobs.kind import JobKind
 
 WORD = st.text("abyz019-._/ABC 图\udcff\n:", max_size=12)
 MOUNT = st.builds(
@@ -60,7 +60,7 @@ def faults(manifest: dict[str, Any]) -> list[str]:
 @pytest.mark.parametrize(("name", "kind"), RENDERINGS, ids=rendering_id)
 @given(env=environments())
 def test_what_is_not_refused_renders_to_valid_pods(
-    name: str, kind: Kind, env: dict[str, str]
+    name: str, kind: JobKind, env: dict[str, str]
 ) -> None:
     """Names, labels, quantities, paths and variables; the API server would find no fault."""
     try:

@@ -9,9 +9,12 @@ from frameworks.cases import RENDERINGS, as_json, pod_templates, render, renderi
 
 import dlf.frameworks
 from dlf.errors import ExitCode, UsageError
-from dlf.frameworks import BY_NAME, megatron
+from dlf.frameworks import BY_NAME, job_kinds, megatron
 from dlf.frameworks.framework import candidates
-from dlf.manifest.kinds import JOB_KINDS, MPIJOB, MPIJOB_V2BETA1, MXJOB, VOLCANO_JOB, Kind
+from dlf.manifest.jobs.kind import JobKind
+from dlf.manifest.jobs.mpijob import MPIJOB, MPIJOB_V2BETA1
+from dlf.manifest.jobs.mxjob import MXJOB
+from dlf.manifest.jobs.volcano import VOLCANO_JOB
 from dlf.task.flag import settings_of
 from dlf.task.load import load, split
 from dlf.task.settings import TaskSettings
@@ -41,7 +44,7 @@ def test_every_other_file_is_a_shared_part() -> None:
 
 def test_every_kind_is_used() -> None:
     """No resource is declared for nothing."""
-    assert set(JOB_KINDS) == {kind for framework in BY_NAME.values() for kind in framework.kinds}
+    assert set(job_kinds()) == {kind for framework in BY_NAME.values() for kind in framework.kinds}
 
 
 @pytest.mark.parametrize(
@@ -54,7 +57,7 @@ def test_every_kind_is_used() -> None:
         ("deepspeed", "volcano", (VOLCANO_JOB,)),
     ],
 )
-def test_backend_limits_the_kinds(name: str, backend: str, expected: tuple[Kind, ...]) -> None:
+def test_backend_limits_the_kinds(name: str, backend: str, expected: tuple[JobKind, ...]) -> None:
     """The preferred kind stays first."""
     assert expected == candidates(BY_NAME[name], backend)
 
@@ -121,6 +124,7 @@ PLATFORM: list[tuple[str, dict[str, Any]]] = [
             "num_worker": 2,
         },
     ),
+    ("jax", {"image": "", "working_dir": DIRECTORY, "command": COMMAND, "num_worker": 3}),
     (
         "mxnet",
         {
@@ -151,7 +155,7 @@ def test_flags_of_the_platform_are_those_of_all_frameworks() -> None:
 
 
 @pytest.mark.parametrize(("name", "kind"), RENDERINGS, ids=rendering_id)
-def test_platform_s_image_is_used_when_the_flag_is_image(name: str, kind: Kind) -> None:
+def test_platform_s_image_is_used_when_the_flag_is_image(name: str, kind: JobKind) -> None:
     """KFJ_TASK_IMAGES fills in for an empty --image; --work_images has defaults of its own."""
     has_own = "work_images" in {s.key for s in settings_of(BY_NAME[name].settings)}
     default = BY_NAME[name].settings().image
@@ -239,7 +243,7 @@ def test_cluster_reads_every_form(text: str, expected: tuple[tuple[str, int], ..
 
 
 @pytest.mark.parametrize(("name", "kind"), RENDERINGS, ids=rendering_id)
-def test_unknown_vendor_needs_the_name_of_its_resource(name: str, kind: Kind) -> None:
+def test_unknown_vendor_needs_the_name_of_its_resource(name: str, kind: JobKind) -> None:
     """The platform may know more vendors than dlf: then GPU_RESOURCE_NAME says what to claim."""
     env = {"KFJ_TASK_RESOURCE_GPU": "1(xpu,R200)"}
     with pytest.raises(UsageError, match=r"^GPU vendor 'xpu' is unknown"):

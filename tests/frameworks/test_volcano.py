@@ -5,13 +5,16 @@ from frameworks.cases import RENDERINGS, pod_templates, rendering_id
 from frameworks.pods import manifest, variables
 
 from dlf.frameworks import BY_NAME
-from dlf.manifest.kinds import MXJOB, PYTORCHJOB, VOLCANO_JOB, Kind
+from dlf.manifest.jobs.kind import JobKind
+from dlf.manifest.jobs.mxjob import MXJOB
+from dlf.manifest.jobs.pytorchjob import PYTORCHJOB
+from dlf.manifest.jobs.volcano import VOLCANO_JOB
 
 VOLCANO = [(name, kind) for name, kind in RENDERINGS if kind == VOLCANO_JOB]
 
 
 @pytest.mark.parametrize(("name", "kind"), VOLCANO, ids=rendering_id)
-def test_volcano_job_says_everything_that_its_webhook_would(name: str, kind: Kind) -> None:
+def test_volcano_job_says_everything_that_its_webhook_would(name: str, kind: JobKind) -> None:
     """The admission may not be installed; a gang is all pods, and the first failure ends it."""
     spec = manifest(name, kind)["spec"]
     total = sum(task["replicas"] for task in spec["tasks"])
@@ -34,7 +37,7 @@ def test_volcano_job_says_everything_that_its_webhook_would(name: str, kind: Kin
 
 
 @pytest.mark.parametrize(("name", "kind"), VOLCANO, ids=rendering_id)
-def test_volcano_counts_attempts(name: str, kind: Kind) -> None:
+def test_volcano_counts_attempts(name: str, kind: JobKind) -> None:
     """maxRetry 1 is no retry: k restarts are k + 1 attempts."""
     spec = manifest(name, kind, ["--max_retry", "2", "--queue", "team"])["spec"]
     assert (3, "team") == (spec["maxRetry"], spec["queue"])
@@ -43,7 +46,7 @@ def test_volcano_counts_attempts(name: str, kind: Kind) -> None:
 
 @pytest.mark.parametrize("servers", [0, 2])
 @pytest.mark.parametrize("kind", [MXJOB, VOLCANO_JOB], ids=lambda kind: kind.name)
-def test_mxnet_has_the_same_roles_in_both_kinds(kind: Kind, servers: int) -> None:
+def test_mxnet_has_the_same_roles_in_both_kinds(kind: JobKind, servers: int) -> None:
     """A scheduler, the servers if there are any, the workers; the same image and command."""
     rendered = manifest("mxnet", kind, ["--num_ps", str(servers)])
     roles = {"Scheduler": 1, "Server": servers, "Worker": 3}
@@ -91,7 +94,7 @@ def test_megatron_has_a_task_for_each_role() -> None:
     ids=rendering_id,
 )
 def test_torchrun_needs_no_flags(
-    name: str, kind: Kind, master: str, gpu: str, expected: str
+    name: str, kind: JobKind, master: str, gpu: str, expected: str
 ) -> None:
     """One agent a pod, one process a card; -1 leaves the number to what torchrun finds."""
     rendered = manifest(name, kind, env={"KFJ_TASK_RESOURCE_GPU": gpu})

@@ -11,7 +11,9 @@ from job.play import Played, play
 from job.stage import Stage
 
 from dlf.errors import ExitCode
-from dlf.manifest.kinds import PYTORCHJOB, VOLCANO_JOB, Kind
+from dlf.manifest.jobs.pytorchjob import PYTORCHJOB
+from dlf.manifest.jobs.volcano import VOLCANO_JOB
+from dlf.manifest.kinds import Kind
 from dlf.preflight.permissions import verbs
 
 

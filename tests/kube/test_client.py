@@ -13,7 +13,10 @@ from kube.scenario import cluster, scenario
 from dlf.errors import ClusterLost, DlfError, Rejected
 from dlf.kube.api_errors import Unavailable
 from dlf.kube.client import KubeClient
-from dlf.manifest.kinds import MPIJOB_V2BETA1, POD, PYTORCHJOB, VOLCANO_JOB
+from dlf.manifest.jobs.mpijob import MPIJOB_V2BETA1
+from dlf.manifest.jobs.pytorchjob import PYTORCHJOB
+from dlf.manifest.jobs.volcano import VOLCANO_JOB
+from dlf.manifest.kinds import POD
 from dlf.manifest.observed import Job, Pod
 
 

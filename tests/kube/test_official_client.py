@@ -12,7 +12,8 @@ from fake_api.thread import ApiThread
 
 from dlf.kube.client import KubeClient
 from dlf.kube.config import load_config
-from dlf.manifest.kinds import POD, PYTORCHJOB
+from dlf.manifest.jobs.pytorchjob import PYTORCHJOB
+from dlf.manifest.kinds import POD
 from dlf.manifest.observed import Job, Pod
 
 T = TypeVar("T")

@@ -13,7 +13,8 @@ from kube.scenario import cluster, scenario
 from dlf.errors import ClusterLost, Rejected
 from dlf.kube.client import KubeClient
 from dlf.kube.reflector import Change, Snapshot, list_and_watch
-from dlf.manifest.kinds import POD, PYTORCHJOB
+from dlf.manifest.jobs.pytorchjob import PYTORCHJOB
+from dlf.manifest.kinds import POD
 from dlf.manifest.observed import Pod
 
 

@@ -12,7 +12,10 @@ from virtual_loop import run
 import dlf
 from dlf.kube.client import KubeClient
 from dlf.kube.cluster_config import ClusterConfig, StaticToken
-from dlf.manifest.kinds import MPIJOB_V2BETA1, POD, PYTORCHJOB, VOLCANO_JOB
+from dlf.manifest.jobs.mpijob import MPIJOB_V2BETA1
+from dlf.manifest.jobs.pytorchjob import PYTORCHJOB
+from dlf.manifest.jobs.volcano import VOLCANO_JOB
+from dlf.manifest.kinds import POD
 from dlf.manifest.observed import Job, Pod
 
 SERVER = "http://api.test:6443"

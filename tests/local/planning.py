@@ -5,7 +5,7 @@ from typing import Any
 
 from dlf.frameworks import BY_NAME
 from dlf.local.job import LocalJob, local_job
-from dlf.manifest.kinds import VOLCANO_JOB
+from dlf.manifest.jobs.volcano import VOLCANO_JOB
 from dlf.manifest.manifest import Manifest
 
 

@@ -13,7 +13,7 @@ from dlf.frameworks import BY_NAME
 from dlf.local import attempt
 from dlf.local.run import run
 from dlf.logs.log_options import LogOptions
-from dlf.manifest.kubeflow import PyTorchJobSpec
+from dlf.manifest.jobs.pytorchjob import PyTorchJobSpec
 from dlf.manifest.manifest import Manifest
 from dlf.outcome.outcome import Outcome
 

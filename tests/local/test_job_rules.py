@@ -7,8 +7,8 @@ import pytest
 from local.planning import planned, rendered
 
 from dlf.frameworks import BY_NAME
-from dlf.manifest.kubeflow import PyTorchJobSpec
-from dlf.manifest.volcano import LifecyclePolicy, VolcanoJobSpec
+from dlf.manifest.jobs.pytorchjob import PyTorchJobSpec
+from dlf.manifest.jobs.volcano import LifecyclePolicy, VolcanoJobSpec
 
 
 @pytest.mark.parametrize(

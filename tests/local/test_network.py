@@ -12,7 +12,7 @@ from dlf.local.network import Network, free_ports
 
 def network() -> Network:
     ports = itertools.count(20000)
-    return Network("job-1", lambda: next(ports))
+    return Network("job-1", lambda: next(ports), "/scratch")
 
 
 @pytest.mark.parametrize(

@@ -2,18 +2,13 @@
 
 import pytest
 
-from dlf.manifest.kubeflow import (
-    ElasticPolicy,
-    KubeflowSpec,
-    MPIJobSpec,
-    MXJobSpec,
-    PaddleJobSpec,
-    PyTorchJobSpec,
-    ReplicaSpec,
-    RunPolicy,
-    TFJobSpec,
-    replica_specs,
-)
+from dlf.manifest.jobs.jaxjob import JAXJobSpec
+from dlf.manifest.jobs.kubeflow import KubeflowJobSpec, ReplicaSpec, RunPolicy
+from dlf.manifest.jobs.mpijob import MPIJobSpec
+from dlf.manifest.jobs.mxjob import MXJobSpec
+from dlf.manifest.jobs.paddlejob import ElasticPolicy, PaddleJobSpec
+from dlf.manifest.jobs.pytorchjob import PyTorchJobSpec
+from dlf.manifest.jobs.tfjob import TFJobSpec
 from dlf.manifest.meta import ObjectMeta
 from dlf.manifest.pods import PodSpec, PodTemplate
 
@@ -32,11 +27,12 @@ ELASTIC = ElasticPolicy(min_replicas=1, max_replicas=1, max_restarts=0)
         PyTorchJobSpec(run_policy=POLICY, pytorch_replica_specs=ROLES),
         TFJobSpec(run_policy=POLICY, success_policy="AllWorkers", tf_replica_specs=ROLES),
         PaddleJobSpec(run_policy=POLICY, elastic_policy=ELASTIC, paddle_replica_specs=ROLES),
+        JAXJobSpec(run_policy=POLICY, jax_replica_specs=ROLES),
         MXJobSpec(run_policy=POLICY, job_mode="MXTrain", mx_replica_specs=ROLES),
         MPIJobSpec(run_policy=POLICY, slots_per_worker=1, mpi_replica_specs=ROLES),
     ],
     ids=lambda spec: type(spec).__name__,
 )
-def test_replica_specs_are_found_in_every_kind(spec: KubeflowSpec) -> None:
+def test_replica_specs_are_found_in_every_kind(spec: KubeflowJobSpec) -> None:
     """Each kind has its own key for them; the order is that of the rendering."""
-    assert list(ROLES.items()) == list(replica_specs(spec).items())
+    assert list(ROLES.items()) == list(spec.replica_specs.items())

@@ -7,10 +7,12 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dlf.manifest.kinds import JOB_KINDS, MPIJOB_V2BETA1, VOLCANO_JOB, Kind
+from dlf.frameworks import job_kinds, kind_of
+from dlf.manifest.jobs.mpijob import MPIJOB_V2BETA1
+from dlf.manifest.jobs.volcano import VOLCANO_JOB, VolcanoJobSpec
+from dlf.manifest.kinds import Kind
 from dlf.manifest.manifest import Manifest, to_json, to_text
 from dlf.manifest.meta import ObjectMeta
-from dlf.manifest.volcano import VolcanoJobSpec
 
 
 def manifest(kind: Kind = VOLCANO_JOB, labels: dict[str, str] | None = None) -> Manifest:
@@ -92,16 +94,19 @@ def test_yaml_and_json_are_the_same_object(value: str) -> None:
     assert yaml.safe_load(to_text(one, "yaml")) == json.loads(to_json(one))
 
 
-@pytest.mark.parametrize("kind", JOB_KINDS, ids=lambda kind: f"{kind.api_version}/{kind.name}")
+@pytest.mark.parametrize("kind", job_kinds(), ids=lambda kind: f"{kind.api_version}/{kind.name}")
 def test_manifest_knows_its_resource(kind: Kind) -> None:
     """MPIJob is served in two versions, which are different resources."""
-    assert kind == manifest(kind).resource
+    assert kind == kind_of(manifest(kind))
 
 
 def test_kind_has_the_words_of_api_and_platform() -> None:
     """The `type` label of the platform is the kind in lower case, but for Volcano."""
-    assert ("kubeflow.org/v2beta1", "mpijob") == (MPIJOB_V2BETA1.api_version, MPIJOB_V2BETA1.word)
+    assert ("kubeflow.org/v2beta1", "mpijob") == (
+        MPIJOB_V2BETA1.api_version,
+        MPIJOB_V2BETA1.type_label,
+    )
     assert ("batch.volcano.sh/v1alpha1", "volcanojob") == (
         VOLCANO_JOB.api_version,
-        VOLCANO_JOB.word,
+        VOLCANO_JOB.type_label,
     )

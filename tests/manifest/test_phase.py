@@ -2,18 +2,16 @@
 
 import pytest
 
-from dlf.manifest.kinds import (
-    MPIJOB,
-    MPIJOB_V2BETA1,
-    MXJOB,
-    PADDLEJOB,
-    PYTORCHJOB,
-    TFJOB,
-    VOLCANO_JOB,
-    Kind,
-)
+from dlf.frameworks import job_state
+from dlf.manifest.jobs.mpijob import MPIJOB, MPIJOB_V2BETA1
+from dlf.manifest.jobs.mxjob import MXJOB
+from dlf.manifest.jobs.paddlejob import PADDLEJOB
+from dlf.manifest.jobs.pytorchjob import PYTORCHJOB
+from dlf.manifest.jobs.tfjob import TFJOB
+from dlf.manifest.jobs.volcano import VOLCANO_JOB
+from dlf.manifest.kinds import Kind
 from dlf.manifest.observed import Condition, Job, JobStatus, Meta, VolcanoState
-from dlf.manifest.phase import JobState, Phase, job_state
+from dlf.manifest.phase import JobState, Phase
 
 TRAINING = [TFJOB, PYTORCHJOB, PADDLEJOB, MXJOB, MPIJOB]
 DONE = "2024-01-01T00:00:00Z"

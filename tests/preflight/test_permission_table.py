@@ -101,7 +101,7 @@ def test_least_role_has_no_more_than_is_needed() -> None:
     assert [(rule["apiGroups"], rule["resources"], rule["verbs"]) for rule in found] == [
         (
             ["kubeflow.org"],
-            ["pytorchjobs", "tfjobs", "paddlejobs", "mxjobs", "mpijobs"],
+            ["tfjobs", "pytorchjobs", "paddlejobs", "jaxjobs", "mpijobs", "mxjobs"],
             ["create", "get", "list", "watch", "delete"],
         ),
         (["batch.volcano.sh"], ["jobs"], ["create", "get", "list", "watch", "delete"]),

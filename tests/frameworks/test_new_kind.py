@@ -1,0 +1,91 @@
+"""A framework with a job kind of its own needs one record, one framework file, one registry entry.
+
+The made-up kind below is all that such a change consists of; nothing else of dlf is touched.
+"""
+
+import itertools
+
+import msgspec
+import pytest
+
+from dlf.diagnose.roles import Identity, identify, replicas
+from dlf.frameworks import BY_NAME, _kubeflow, job_kinds, job_state, kind_of
+from dlf.frameworks._pod import pod_template
+from dlf.frameworks._shell import bash
+from dlf.frameworks.framework import Framework
+from dlf.local.job import local_job
+from dlf.manifest.jobs.kind import JobKind, LocalNetwork, Replica, pod_name
+from dlf.manifest.jobs.kubeflow import KubeflowJobSpec, ReplicaSpec, training_operator_kind
+from dlf.manifest.manifest import Manifest, to_json
+from dlf.manifest.observed import Job, Meta, Pod
+from dlf.manifest.phase import Phase
+from dlf.preflight.permissions import rules
+from dlf.task.settings import Workers
+
+
+class NewJobSpec(KubeflowJobSpec):
+    """What would be the record's file: dlf/manifest/jobs/newjob.py."""
+
+    new_replica_specs: dict[str, ReplicaSpec]
+
+
+def _environment(replica: Replica, network: LocalNetwork) -> dict[str, str]:
+    boss = pod_name(replica.job, "Boss", 0)
+    return {"BOSS": f"{network.host(boss)}:{network.port(boss, 7000)}"}
+
+
+NEWJOB = training_operator_kind(
+    "NewJob", "newjobs", _environment, deciding_roles=("Boss",), unranked_roles=("boss",)
+)
+
+
+def render(settings: Workers, kind: JobKind, suffix: str) -> Manifest:
+    """What would be the framework's file: dlf/frameworks/new.py."""
+    roles = {"Boss": 1, "Worker": settings.num_worker}
+    name = _kubeflow.name("newjob", settings, suffix, roles)
+    template = pod_template(settings, kind, name, "new", bash(settings.command))
+    spec = NewJobSpec(
+        run_policy=_kubeflow.run_policy(settings, roles),
+        new_replica_specs={
+            role: _kubeflow.replica(settings, count, template) for role, count in roles.items()
+        },
+    )
+    return _kubeflow.manifest(settings, kind, name, spec)
+
+
+NEW = Framework(name="new", summary="New", settings=Workers, kinds=(NEWJOB,), render=render)
+
+
+@pytest.fixture
+def manifest(monkeypatch: pytest.MonkeyPatch) -> Manifest:
+    """A rendered job of the framework, after its entry in the registry."""
+    monkeypatch.setitem(BY_NAME, "new", NEW)
+    return render(Workers(num_worker=2), NEWJOB, "1f2e")
+
+
+def test_new_kind_is_read_back(manifest: Manifest) -> None:
+    """Its roles, its ranks and its state are known from the record."""
+    read = msgspec.json.decode(to_json(manifest), type=Job)
+    assert (NEWJOB, NEWJOB) == (kind_of(manifest), kind_of(read))
+    assert {"boss": 1, "worker": 2} == replicas(read)
+    assert Phase.SUBMITTED is job_state(read).phase
+    labels = {NEWJOB.role_label: "worker", NEWJOB.index_label: "1"}
+    pod = Pod(metadata=Meta(name="newjob-1f2e-worker-1", labels=labels))
+    assert Identity("worker", 1, 1) == identify(pod, replicas(read))
+
+
+def test_new_kind_is_permitted(manifest: Manifest) -> None:
+    """The roles of docs/how-to/rbac.md and examples/rbac.yaml name its resource."""
+    assert manifest.kind == "NewJob"
+    assert any("newjobs" in rule["resources"] for rule in rules("run", cluster=False))
+    assert NEWJOB in job_kinds()
+
+
+def test_new_kind_runs_on_this_machine(manifest: Manifest) -> None:
+    """With its environment and its deciding role."""
+    ports = itertools.count(20000)
+    job = local_job(manifest, leader="", allocate=lambda: next(ports), scratch="/scratch")
+    pods = [f"newjob-1f2e-{pod}" for pod in ("boss-0", "worker-0", "worker-1")]
+    assert pods == [process.pod for process in job.processes]
+    assert {process.env["BOSS"] for process in job.processes} == {"127.0.0.1:20000"}
+    assert (frozenset(pods[:1]),) == job.rules.succeed
