@@ -1,7 +1,7 @@
 """A job kind: one record of what its operator does with a job.
 
 Whatever differs between kinds is a field of `JobKind`, so that a new kind is one record and the
-rest of dlf asks the record. `dlf.frameworks.JOB_KINDS` has those that some framework renders.
+rest of dlf asks the record. `dlf.frameworks.job_kinds` lists those that some framework renders.
 """
 
 from collections.abc import Callable, Mapping
