@@ -36,7 +36,7 @@ def run_all(tmp_path: Path) -> Callable[[list[Command]], tuple[list[int], list[s
 
     The last one is started first, so that rank 0 comes late.
     """
-    for framework in ("torch", "deepspeed", "mindspore"):
+    for framework in ("torch", "deepspeed", "jax", "mindspore"):
         (tmp_path / f"{framework}.py").write_text("raise ModuleNotFoundError(__name__)\n")
     bare = {
         "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
@@ -116,6 +116,17 @@ def test_example_trains_with_the_variables_of_torch(
     words = [sys.executable, str(EXAMPLES / framework / "train.py")]
     job = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port), "WORLD_SIZE": str(RANKS)}
     codes, printed = run_all([(words, job | {"RANK": str(rank)}) for rank in range(RANKS)])
+    assert_trained(codes, printed, RANKS)
+
+
+def test_jax_example_trains_with_the_variables_of_the_operator(
+    run_all: Callable[..., Any], port: int
+) -> None:
+    """Three processes that know COORDINATOR_ADDRESS and PROCESS_ID train together."""
+    words = [sys.executable, str(EXAMPLES / "jax" / "train.py")]
+    job = {"COORDINATOR_ADDRESS": "127.0.0.1", "COORDINATOR_PORT": str(port)}
+    job |= {"NUM_PROCESSES": str(RANKS)}
+    codes, printed = run_all([(words, job | {"PROCESS_ID": str(i)}) for i in range(RANKS)])
     assert_trained(codes, printed, RANKS)
 
 

@@ -43,10 +43,10 @@ def launched(
 
 
 def finished(
-    workspace: Workspace, framework: str, *flags: str
+    workspace: Workspace, framework: str, *flags: str, **environment: str
 ) -> tuple[int, dict[str, list[str]], str]:
     """Run dlf to its end; return its exit code, each pod's lines, and what it said itself."""
-    with launched(workspace, framework, *flags) as dlf:
+    with launched(workspace, framework, *flags, **environment) as dlf:
         output, errors = dlf.communicate()
     return dlf.returncode, messages(output), errors
 
