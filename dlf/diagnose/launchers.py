@@ -12,6 +12,8 @@ from collections.abc import Sequence
 import msgspec
 
 _NOT_AVAILABLE = "<N/A>"
+_SEARCHED = 500  # last lines in which a launcher's message is looked for
+_HINTS = ("Root Cause", "Process ", "process rank", "MPI_ABORT", "RANK ", "Container rank ")
 _BLOCK = 12  # lines of a launcher's message
 _ROOT_CAUSE = re.compile(r"Root Cause(?: \(first observed failure\))?:$")
 _FIELD = re.compile(r"(rank|exitcode|error_file|traceback|msg)\s*: (.*)")
@@ -55,7 +57,9 @@ def blame(lines: Sequence[str]) -> Blame | None:
     Args:
         lines: the end of a log; prefixes of processes are not cut off, launchers have none.
     """
-    for index in range(len(lines) - 1, -1, -1):
+    for index in range(len(lines) - 1, max(-1, len(lines) - _SEARCHED), -1):
+        if not any(hint in lines[index] for hint in _HINTS):
+            continue
         for reader in (_torchrun, _mpirun, _mpich, _horovodrun, _paddle, _spawn):
             if found := reader(lines, index):
                 return found

@@ -30,21 +30,23 @@ _WRAPPER = re.compile(
     r"|ProcessExitedException)\b|RuntimeError: Horovod detected that one or more processes"
     r"|Exception: *$|RuntimeError: mpirun failed"
 )
+# Each alternative begins with letters that are no choice: `re` then skips what begins otherwise.
 _CRASH = re.compile(
     r"Fatal Python error: |terminate called after throwing|terminate called without"
-    r"|^(?:FatalError|\w*Error): `|\*\*\* Process received signal \*\*\*"
-    r"|[Ss]egmentation fault|Bus error|Illegal instruction|Floating point exception"
-    r"|(?:CUDA|HIP|NPU) out of memory|CUDA_ERROR_OUT_OF_MEMORY|OOM when allocating"
-    r"|RESOURCE_EXHAUSTED|std::bad_alloc|Cannot allocate memory"
+    r"|Process received signal \*\*\*|Segmentation fault|segmentation fault|Bus error"
+    r"|Illegal instruction|Floating point exception"
+    r"|CUDA out of memory|HIP out of memory|NPU out of memory|CUDA_ERROR_OUT_OF_MEMORY"
+    r"|OOM when allocating|RESOURCE_EXHAUSTED|std::bad_alloc|Cannot allocate memory"
     r"|Assertion `|double free or corruption|stack smashing detected"
-    r"|can't open file |No module named |: (?:command )?not found$|error while loading shared lib"
-    r"|exec format error|^\S+: error: |(?:^|: )Permission denied$|No space left on device"
-    r"|(?:^|\s)(?:Killed|Aborted)(?: \(core dumped\))?$"
+    r"|can't open file |No module named |: command not found$|: not found$"
+    r"|error while loading shared lib|exec format error|Permission denied$|No space left on device"
+    r"|Killed(?: \(core dumped\))?$|Aborted(?: \(core dumped\))?$"
 )
+_CRASH_LINE = re.compile(r"\S+: error: |\w*Error: `")
 _ABORT = re.compile(r"Fatal Python error: Aborted|terminate called|(?:^|\s)Aborted\b")
 _LAST_LINES = 20
 _TOGETHER = 60  # lines between two tracebacks of one failure
-_CRASH_LINES = 200  # last lines in which a crash is looked for
+_CRASH_LINES = 200  # last lines in which a crash or a lost peer is looked for
 _STACK = 30  # lines of a native or faulthandler's stack
 _SHOWN = 60  # lines of a traceback
 
@@ -59,6 +61,7 @@ def find_evidence(last_lines: Sequence[bytes]) -> Evidence:
     blamed = blame(lines)
     if found := _by_traceback(lines, blamed):
         return found
+    lines = lines[-_CRASH_LINES:]
     texts = [_without_prefix(line) for line in lines]
     lost = next((index for index, text in enumerate(texts) if marks_victim(text)), None)
     if (at := _crash(texts)) is not None:
@@ -148,8 +151,11 @@ def _is_named(found: Traceback, blamed: Blame | None) -> bool:
 
 def _crash(texts: list[str]) -> int | None:
     """Index of the first line that tells a crash or a failed start."""
-    start = max(0, len(texts) - _CRASH_LINES)
-    return next((at for at in range(start, len(texts)) if _CRASH.search(texts[at])), None)
+    return next((at for at, text in enumerate(texts) if _tells_crash(text)), None)
+
+
+def _tells_crash(text: str) -> bool:
+    return bool(_CRASH.search(text) or _CRASH_LINE.match(text))
 
 
 def _stack(texts: list[str], at: int) -> tuple[str, tuple[str, ...]]:

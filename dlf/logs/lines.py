@@ -57,12 +57,14 @@ class Batch(msgspec.Struct):
             lines differ and each has to be split on its own.
         gap: what is missing before the first of them.
         continuation: more of the line that was printed last; it comes before `lines`.
+        block: the bytes that `lines` were cut from, newlines included; b"" where those hold more.
     """
 
     lines: list[bytes]
     timestamp_width: int = 0
     gap: Gap | None = None
     continuation: bytes = b""
+    block: bytes = b""
 
     def messages(self) -> list[bytes]:
         """The lines without their timestamps."""

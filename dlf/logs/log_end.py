@@ -14,9 +14,10 @@ TOTAL_BYTES = 32 << 20
 """Bytes for all logs together; more than 2,048 logs have `MIN_BYTES_PER_LOG` each all the same."""
 MAX_BYTES_PER_LOG = 256 << 10
 MIN_BYTES_PER_LOG = 16 << 10
-_BLOCK_LINES = 32  # lines
-_MAX_LINE_BYTES = 2048  # bytes of a line
-_LINE_HEAD_BYTES = 512  # of them, those from the beginning of a longer line
+_BLOCK_LINES = 32
+_MAX_LINE_BYTES = 2048
+_USUAL_LINE_BYTES = 512  # on average: a block of longer lines is looked at line by line
+_LINE_HEAD_BYTES = 512  # of a line that is cut, those from its beginning
 
 
 class EndBudget:
@@ -37,10 +38,11 @@ class EndBudget:
 
 
 class LogEnd:
-    """The last lines of one log: `budget.limit` bytes, and up to one block of 32 lines more.
+    """The last lines of one log: `budget.limit` bytes, and less than one block more.
 
-    Of a longer line than 2 KB the text after its last carriage return is kept, and of that, if it
-    is still longer, the beginning and, mostly, the end.
+    A block is as large as what the API server sends at a time, and never larger than the limit.
+    Of a line that is much longer than others, the text after its last carriage return is kept, and
+    of that, if it is still longer than 2 KB, the beginning and, mostly, the end.
     """
 
     def __init__(self, budget: EndBudget) -> None:
@@ -53,27 +55,30 @@ class LogEnd:
         """Add one line; it may end in a newline. The same as `add`, and cheaper."""
         if len(line) > _MAX_LINE_BYTES:
             line = _cut(line)
-        self._blocks.append(line)
-        self._size += len(line)
-        if self._size > self._budget.limit:
-            self._trim()
+        blocks = self._blocks
+        blocks.append(line)
+        size = self._size + len(line)
+        while size - len(blocks[0]) >= self._budget.limit:
+            size -= len(blocks.popleft())
+        self._size = size
 
-    def add(self, lines: Sequence[bytes]) -> None:
-        """Add lines without newlines."""
-        blocks: list[bytes] = []
-        size, end = 0, len(lines)
-        while end > 0 and size < self._budget.limit:
-            piece = lines[max(0, end - _BLOCK_LINES) : end]
-            block = b"\n".join(piece)
-            if len(block) > _MAX_LINE_BYTES and max(map(len, piece)) > _MAX_LINE_BYTES:
-                block = b"\n".join(
-                    [line if len(line) <= _MAX_LINE_BYTES else _cut(line) for line in piece]
-                )
-            blocks.append(block)
-            size += len(block)
-            end -= _BLOCK_LINES
-        self._blocks.extend(reversed(blocks))
-        self._size += size
+    def add(self, lines: Sequence[bytes], block: bytes = b"") -> None:
+        """Add lines without newlines.
+
+        Args:
+            lines: in order.
+            block: the same lines as one, each ended by a newline, if that is at hand: it costs
+                nothing to keep.
+        """
+        limit = self._budget.limit
+        if block and len(block) <= _USUAL_LINE_BYTES * len(lines):
+            if len(block) > limit:
+                block = block[block.find(b"\n", len(block) - limit - 1) + 1 :]
+            blocks = [block]
+        else:
+            blocks = _blocks(lines, limit)
+        self._blocks.extend(blocks)
+        self._size += sum(map(len, blocks))
         self._trim()
 
     def lines(self) -> list[bytes]:
@@ -83,6 +88,19 @@ class LogEnd:
     def _trim(self) -> None:
         while self._blocks and self._size - len(self._blocks[0]) >= self._budget.limit:
             self._size -= len(self._blocks.popleft())
+
+
+def _blocks(lines: Sequence[bytes], limit: int) -> list[bytes]:
+    """The last of the lines, joined: not more blocks than are needed for `limit` bytes."""
+    blocks: list[bytes] = []
+    size, end = 0, len(lines)
+    while end > 0 and size < limit:
+        piece = lines[max(0, end - _BLOCK_LINES) : end]
+        block = b"\n".join([line if len(line) <= _MAX_LINE_BYTES else _cut(line) for line in piece])
+        blocks.append(block)
+        size += len(block)
+        end -= _BLOCK_LINES
+    return blocks[::-1]
 
 
 def _cut(line: bytes) -> bytes:

@@ -71,6 +71,8 @@ class LinePipeline:
             self._account()
         if block:
             batch = self.position.accept(block)
+            if batch.lines and block.startswith(batch.lines[0]):
+                batch.block = block
         elif self._context.may_buffer(lines.size):
             return None
         else:
@@ -89,7 +91,7 @@ class LinePipeline:
             )
         if batch.continuation:
             self.end.add_line(batch.continuation)
-        self.end.add(batch.lines)
+        self.end.add(batch.lines, batch.block)
         return self._renderer.render(batch, self.position.last, now)
 
     def finish(self, now: float) -> bytes:

@@ -9,7 +9,8 @@ _ERROR = re.compile(
     rb"|[a-z](?:Error|Exception)\b",
 )
 _TRACEBACK = re.compile(rb"Traceback \(most recent call last\)")
-_MAX_TRACEBACK_LINES = 200  # lines, so that a log of indented lines does not come through for ever
+_PROCESS = re.compile(rb"\[[^\]\s]+\](?:<std...>)?:|[\w.-]+: $")
+_MAX_TRACEBACK_LINES = 200  # so that a log of indented lines does not come through for ever
 
 
 def is_selected(rank: int | None, chosen: Sequence[int], ranks: int) -> bool:
@@ -26,22 +27,42 @@ def is_selected(rank: int | None, chosen: Sequence[int], ranks: int) -> bool:
 
 
 class ErrorFilter:
-    """Lets error lines through, and a Python traceback whole: up to its first unindented line."""
+    """Lets error lines through, and a Python traceback whole: up to its first unindented line.
+
+    Launchers put the same prefix before each line of a process, such as `[rank1]: `: what stands
+    before "Traceback" is cut off the lines that begin with it. Lines of others go between them.
+    """
 
     def __init__(self) -> None:
         self._left = 0  # lines that may still belong to a traceback
+        self._prefix = b""  # of its lines
 
     def select(self, messages: Sequence[bytes]) -> list[int]:
         """Indexes of the messages to print, in order."""
-        if not self._left and not _ERROR.search(b"\n".join(messages)):
-            return []
+        if not self._left:
+            text = b"\n".join(messages)
+            if not (_ERROR.search(text) or _TRACEBACK.search(text)):
+                return []
         selected = []
         for index, message in enumerate(messages):
-            if self._left:
-                self._left = self._left - 1 if message[:1] in {b" ", b"\t"} else 0
-                selected.append(index)
-            elif _ERROR.search(message):
-                selected.append(index)
-            if _TRACEBACK.search(message):
+            heading = _TRACEBACK.search(message)
+            if heading:
                 self._left = _MAX_TRACEBACK_LINES
+                self._prefix = message[: heading.start()]
+                selected.append(index)
+            elif (self._left and self._goes_on(message)) or _ERROR.search(message):
+                selected.append(index)
         return selected
+
+    def _goes_on(self, message: bytes) -> bool:
+        """Whether a line belongs to the traceback that was begun."""
+        self._left -= 1
+        if message.startswith(self._prefix):
+            text = message[len(self._prefix) :]
+        elif _PROCESS.match(self._prefix):  # a line of another process
+            return False
+        else:  # what stood before the heading was no prefix, but a line that did not end
+            text = message
+        if text[:1] not in {b" ", b"\t"}:
+            self._left = 0
+        return True

@@ -12,7 +12,9 @@ def readable(line: bytes, longest: int = 1000) -> str:
         line: undecoded; bad bytes are replaced.
         longest: characters; of a longer line `shorten` says what is kept.
     """
-    text = _ESCAPE.sub("", line.decode(errors="replace"))
+    text = line.decode(errors="replace")
+    if "\x1b" in text:
+        text = _ESCAPE.sub("", text)
     if "\r" in text:
         text = next((part for part in reversed(text.split("\r")) if part.strip()), "")
     return shorten(text, longest)

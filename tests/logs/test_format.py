@@ -118,6 +118,30 @@ def test_errors_bring_their_whole_traceback_over_several_batches() -> None:
     assert [] == errors.select([b"  x"])
 
 
+@pytest.mark.parametrize(
+    "prefix",
+    [b"", b"[rank1]: ", b"[default1]:", b"[1,1]<stderr>:", b"worker-1: ", b" 10%|#  | 1/9"],
+)
+def test_traceback_with_prefixes_comes_through_whole(prefix: bytes) -> None:
+    """All six lines of it; lines of another process in between do not."""
+    text = [
+        b"Traceback (most recent call last):",
+        b'  File "train.py", line 9, in <module>',
+        b"    main()",
+        b'  File "train.py", line 2, in main',
+        b"    raise Failure()",
+        b"Failure",
+    ]
+    is_bar = prefix.startswith(b" ")
+    lines = [prefix + line if index == 0 or not is_bar else line for index, line in enumerate(text)]
+    others = [b"[rank0]: step"] if prefix.endswith((b": ", b":")) else []
+    came = [*lines[:2], *others, *lines[2:], prefix.strip() + b"step 2"]
+
+    picked = ErrorFilter().select(came)
+
+    assert lines == [came[index] for index in picked]
+
+
 def test_collapse_prints_once_and_counts_the_others() -> None:
     """The first pod's line at once, the others' as a number when the time is over."""
     collapser = Collapser()
