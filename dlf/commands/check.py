@@ -9,7 +9,7 @@ from dlf.commands.table import table
 from dlf.edge import Edge
 from dlf.errors import ExitCode, UsageError, nearest
 from dlf.frameworks import BY_NAME
-from dlf.preflight.checks import Line, Result, check
+from dlf.preflight.checks import CheckLine, Result, check
 
 
 def run(argv: Sequence[str], edge: Edge) -> ExitCode:
@@ -29,15 +29,15 @@ def run(argv: Sequence[str], edge: Edge) -> ExitCode:
     for warning in invocation.arguments.warnings:
         edge.notify(warning)
     require_image(invocation, edge.env)
-    lines: list[Line] = edge.run(_lines(invocation, edge))
+    lines: list[CheckLine] = edge.run(_lines(invocation, edge))
     edge.out(text(lines))
     failed = any(line.result is Result.FAILED for line in lines)
     return ExitCode.REJECTED if failed else ExitCode.SUCCEEDED
 
 
-def text(lines: Sequence[Line]) -> str:
+def text(lines: Sequence[CheckLine]) -> str:
     """The table; under each line with something to do, what that is."""
-    rows = [(line.check, line.result.value, line.found) for line in lines]
+    rows = [(line.check, line.result.value, line.finding) for line in lines]
     head, *cells = table(("CHECK", "RESULT", "FOUND"), rows).splitlines()
     shown = [head]
     for line, row in zip(lines, cells, strict=True):
@@ -47,7 +47,7 @@ def text(lines: Sequence[Line]) -> str:
     return "\n".join(shown) + "\n"
 
 
-async def _lines(invocation: Invocation, edge: Edge) -> list[Line]:
+async def _lines(invocation: Invocation, edge: Edge) -> list[CheckLine]:
     async with connect(invocation.connection, edge) as (client, namespace):
         return await check(
             client,

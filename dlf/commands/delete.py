@@ -6,8 +6,9 @@ from dlf.commands.arguments import Selection, read
 from dlf.commands.cluster import connect
 from dlf.edge import Edge
 from dlf.errors import ExitCode
-from dlf.inspect.lookup import one
-from dlf.job.stop import EXPIRED, delete
+from dlf.inspect.lookup import get_one
+from dlf.job.ending import RULES, Cause
+from dlf.job.stop import delete
 from dlf.task.settings import Connection
 
 _GROUPS = (("Job", Selection), ("Cluster", Connection))
@@ -25,5 +26,5 @@ def run(argv: Sequence[str], edge: Edge) -> ExitCode:
 
 async def _delete(name: str, selection: Selection, connection: Connection, edge: Edge) -> bool:
     async with connect(connection, edge) as (client, namespace):
-        kind, job = await one(client, namespace, name, selection.kind)
-        return await delete(client, kind, job, edge.notify, EXPIRED)
+        kind, job = await get_one(client, namespace, name, selection.kind)
+        return await delete(client, kind, job, edge.notify, RULES[Cause.TIMEOUT].stop_seconds)

@@ -10,7 +10,7 @@ from dlf.commands.cluster import connect
 from dlf.commands.table import age, table
 from dlf.edge import Edge
 from dlf.errors import ExitCode
-from dlf.inspect.views import Row, overview
+from dlf.inspect.views import JobRow, list_jobs
 from dlf.task.settings import Connection
 
 _GROUPS = (("Output", Output), ("Cluster", Connection))
@@ -22,7 +22,7 @@ def run(argv: Sequence[str], edge: Edge) -> ExitCode:
     if parsed is None:
         return ExitCode.SUCCEEDED
     output, connection = parsed[1]
-    rows: list[Row] = edge.run(_rows(connection, edge))
+    rows: list[JobRow] = edge.run(_rows(connection, edge))
     if output.output == "json":
         edge.out(msgspec.json.format(msgspec.json.encode(rows), indent=2).decode() + "\n")
         return ExitCode.SUCCEEDED
@@ -30,12 +30,12 @@ def run(argv: Sequence[str], edge: Edge) -> ExitCode:
         edge.notify("no jobs of dlf in this namespace")
         return ExitCode.SUCCEEDED
     now = datetime.datetime.now(datetime.UTC)
-    head = ("KIND", "NAME", "STATE", "READY", "AGE", "TASK")
+    head = ("KIND", "NAME", "STATE", "RUNNING", "AGE", "TASK")
     edge.out(
         table(
             head,
             [
-                (r.kind, r.name, r.state, f"{r.ready}/{r.total}", age(r.created, now), r.task)
+                (r.kind, r.name, r.state, f"{r.running}/{r.total}", age(r.created, now), r.task)
                 for r in rows
             ],
         )
@@ -43,6 +43,6 @@ def run(argv: Sequence[str], edge: Edge) -> ExitCode:
     return ExitCode.SUCCEEDED
 
 
-async def _rows(connection: Connection, edge: Edge) -> list[Row]:
+async def _rows(connection: Connection, edge: Edge) -> list[JobRow]:
     async with connect(connection, edge) as (client, namespace):
-        return await overview(client, namespace)
+        return await list_jobs(client, namespace)

@@ -10,7 +10,7 @@ from dlf.commands.cluster import connect, verbose_notify
 from dlf.commands.printing import log_options, log_writer
 from dlf.edge import Edge
 from dlf.errors import ExitCode
-from dlf.inspect.print_logs import show
+from dlf.inspect.print_logs import print_logs
 from dlf.logs.multiplexer import Multiplexer
 from dlf.task import scalars
 from dlf.task.flag import Flag
@@ -60,12 +60,12 @@ async def _show(
                 options = log_options(logs, edge, ranks, follow=follow_on)
                 return Multiplexer(client, writer, options, edge.notify)
 
-            await show(
+            await print_logs(
                 client,
                 namespace,
                 name,
                 selection.kind,
                 open_logs,
                 follow_on=follow_on,
-                detail=verbose_notify(connection, edge),
+                verbose=verbose_notify(connection, edge),
             )

@@ -10,8 +10,8 @@ from dlf.commands.cluster import connect
 from dlf.commands.table import age, table
 from dlf.edge import Edge
 from dlf.errors import ExitCode
-from dlf.inspect.lookup import one
-from dlf.inspect.views import Status, status
+from dlf.inspect.lookup import get_one
+from dlf.inspect.views import JobDetails, job_details
 from dlf.task.settings import Connection
 
 _GROUPS = (("Job", Selection), ("Output", Output), ("Cluster", Connection))
@@ -23,7 +23,7 @@ def run(argv: Sequence[str], edge: Edge) -> ExitCode:
     if parsed is None:
         return ExitCode.SUCCEEDED
     (name,), (selection, output, connection) = parsed
-    shown: Status = edge.run(_status(name, selection, connection, edge))
+    shown: JobDetails = edge.run(_status(name, selection, connection, edge))
     if output.output == "json":
         edge.out(msgspec.json.format(msgspec.json.encode(shown), indent=2).decode() + "\n")
     else:
@@ -31,14 +31,14 @@ def run(argv: Sequence[str], edge: Edge) -> ExitCode:
     return ExitCode.SUCCEEDED
 
 
-def text(shown: Status, now: datetime.datetime) -> str:
+def text(shown: JobDetails, now: datetime.datetime) -> str:
     """The status for people: a headline, then a table each of pods, conditions and events."""
     job = shown.job
     job_age = age(job.created, now)
     parts = [
         f"{job.kind} {job.name} in namespace {shown.namespace}: {job.state}"
         + (f" ({shown.reason})" if shown.reason else "")
-        + f"\n{job.ready} of {job.total} pods running, {job_age} old"
+        + f"\n{job.running} of {job.total} pods running, {job_age} old"
         + (f", task {job.task}" if job.task else "")
         + "\n"
     ]
@@ -69,6 +69,10 @@ def text(shown: Status, now: datetime.datetime) -> str:
     return "\n".join(parts)
 
 
-async def _status(name: str, selection: Selection, connection: Connection, edge: Edge) -> Status:
+async def _status(
+    name: str, selection: Selection, connection: Connection, edge: Edge
+) -> JobDetails:
     async with connect(connection, edge) as (client, namespace):
-        return await status(client, namespace, await one(client, namespace, name, selection.kind))
+        return await job_details(
+            client, namespace, await get_one(client, namespace, name, selection.kind)
+        )

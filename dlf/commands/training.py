@@ -4,7 +4,7 @@ from dlf.commands.cluster import connect, verbose_notify
 from dlf.commands.invocation import Invocation
 from dlf.commands.printing import log_options, log_writer
 from dlf.edge import Edge
-from dlf.job.run import Request, run
+from dlf.job.run import RunRequest, run
 from dlf.job.submit import choose_kind
 from dlf.logs.multiplexer import Multiplexer
 from dlf.manifest.manifest import Manifest, to_json
@@ -14,7 +14,7 @@ from dlf.outcome.outcome import Outcome
 async def train(invocation: Invocation, edge: Edge) -> Outcome:
     """Run the training job; see `dlf.job.run`."""
     async with connect(invocation.connection, edge) as (client, namespace):
-        request = Request(
+        request = RunRequest(
             framework=invocation.framework,
             task=invocation.task,
             namespace=namespace,

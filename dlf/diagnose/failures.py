@@ -4,8 +4,8 @@ from collections.abc import Callable, Iterable
 
 from dlf.diagnose.first_cause import victims_last
 from dlf.diagnose.log_evidence import find_evidence, shown
-from dlf.diagnose.pod_state import containers, disruption, stopped
-from dlf.diagnose.roles import Identity
+from dlf.diagnose.pod_state import container_statuses, disruption, ended_by_deletion
+from dlf.diagnose.roles import PodIdentity
 from dlf.logs.log_options import SIDECARS
 from dlf.manifest.observed import ContainerStatus, Pod, Terminated
 from dlf.outcome.outcome import PodFailure
@@ -13,13 +13,13 @@ from dlf.outcome.outcome import PodFailure
 # How a container ends that a signal ended: most often, since another one had failed.
 _SIGNALLED = {137, 143}
 
-Lines = Callable[[str, str], Iterable[bytes]]
+LastLines = Callable[[str, str], Iterable[bytes]]
 
 
 def failures(
     pods: Iterable[Pod],
-    identify: Callable[[Pod], Identity],
-    last_lines: Lines,
+    identify: Callable[[Pod], PodIdentity],
+    last_lines: LastLines,
     *,
     restarted: bool = False,
 ) -> tuple[PodFailure, ...]:
@@ -39,10 +39,10 @@ def failures(
     return victims_last(sorted(found, key=_order))
 
 
-def _of_pod(pod: Pod, who: Identity, last_lines: Lines, restarted: bool) -> list[PodFailure]:
+def _of_pod(pod: Pod, who: PodIdentity, last_lines: LastLines, restarted: bool) -> list[PodFailure]:
     taken = disruption(pod)
     found = []
-    for status in containers(pod):
+    for status in container_statuses(pod):
         end = _end(status, restarted)
         if not end or not end.exit_code or _is_proxy(pod, status):
             continue
@@ -61,7 +61,7 @@ def _of_pod(pod: Pod, who: Identity, last_lines: Lines, restarted: bool) -> list
                 finished_at=end.finished_at or "",
                 evidence=find_evidence(kept),
                 last_lines=shown(kept),
-                stopped=not taken and stopped(pod, end),
+                stopped=not taken and ended_by_deletion(pod, end),
             )
         )
     lost = pod.status.phase == "Failed" or (taken and pod.status.phase != "Succeeded")

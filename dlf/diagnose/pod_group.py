@@ -1,4 +1,4 @@
-"""The job's PodGroup: why Volcano does not let the gang in."""
+"""The job's PodGroup: why Volcano does not admit the gang or schedule its pods."""
 
 from dlf.manifest.jobs.volcano import VOLCANO_JOB
 from dlf.manifest.kinds import Kind

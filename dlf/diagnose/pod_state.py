@@ -1,4 +1,4 @@
-"""A pod's state in words, and the questions that decisions ask of a pod."""
+"""A pod's state in words, and the yes-or-no questions that decisions ask about a pod."""
 
 import datetime
 from collections.abc import Iterator
@@ -10,7 +10,7 @@ from dlf.manifest.observed import Condition, ContainerStatus, Pod, Terminated
 # Waiting reasons that are a normal step on the way.
 _NORMAL = {"ContainerCreating", "PodInitializing"}
 
-_GRACE = 30  # seconds: Kubernetes' own terminationGracePeriodSeconds, which dlf leaves as it is
+_GRACE_SECONDS = 30  # default of terminationGracePeriodSeconds, which dlf does not change
 
 _DISRUPTIONS = {
     "PreemptionByScheduler": "a pod of higher priority needed its place",
@@ -22,12 +22,12 @@ _DISRUPTIONS = {
 """The reasons of corev1's pod condition DisruptionTarget."""
 
 
-class Wait(msgspec.Struct, frozen=True):
+class WaitReason(msgspec.Struct, frozen=True):
     """Why a container does not start.
 
     Attributes:
         where: "" for a container, `init container NAME` for another.
-        reason: the kubelet's word, such as `ImagePullBackOff`.
+        reason: the kubelet's reason, such as `ImagePullBackOff`.
         message: more words, or "".
     """
 
@@ -41,13 +41,13 @@ class Wait(msgspec.Struct, frozen=True):
         return ": ".join(filter(None, (self.where, self.reason, self.message)))
 
 
-def containers(pod: Pod) -> Iterator[ContainerStatus]:
+def container_statuses(pod: Pod) -> Iterator[ContainerStatus]:
     """The statuses of init containers, then of containers."""
     yield from pod.status.init_container_statuses or ()
     yield from pod.status.container_statuses or ()
 
 
-def started(pod: Pod) -> bool:
+def has_started(pod: Pod) -> bool:
     """Whether the pod got as far as running a container of the training.
 
     A pod that the kubelet refused or evicted before that is Failed, and never started.
@@ -58,14 +58,26 @@ def started(pod: Pod) -> bool:
     ) or pod.status.phase in {"Running", "Succeeded"}
 
 
-def is_late(pod: Pod) -> bool:
-    """Whether it has not started, or is in the way of the pod that takes its place."""
-    return not started(pod) or bool(pod.metadata.deletion_timestamp and not ended(pod))
+def not_started(pod: Pod) -> bool:
+    """Whether it has not started, or is being deleted and holds up the pod that replaces it."""
+    return not has_started(pod) or bool(pod.metadata.deletion_timestamp and not has_ended(pod))
 
 
-def ended(pod: Pod) -> bool:
-    """Whether nothing of the pod runs any more."""
+def has_ended(pod: Pod) -> bool:
+    """Whether all its containers have ended."""
     return pod.status.phase in {"Succeeded", "Failed"}
+
+
+def ended_well(pod: Pod) -> bool:
+    """Whether the pod succeeded of its own accord.
+
+    Trainers catch SIGTERM, save a checkpoint and exit 0: a pod that was being deleted, preempted or
+    evicted when its containers ended is in phase Succeeded, too, and has not done its work.
+    """
+    ends = (each.state.terminated for each in pod.status.container_statuses or ())
+    return pod.status.phase == "Succeeded" and not any(
+        end and ended_by_removal(pod, end) for end in ends
+    )
 
 
 def condition(pod: Pod, type_: str) -> Condition | None:
@@ -74,7 +86,7 @@ def condition(pod: Pod, type_: str) -> Condition | None:
 
 
 def disruption(pod: Pod) -> str:
-    """Why the cluster takes the pod away: eviction, preemption, node drain; "" when it does not."""
+    """Why the cluster removes the pod: eviction, preemption, node drain; "" when it does not."""
     found = condition(pod, "DisruptionTarget")
     if not found or found.status != "True":
         return ""
@@ -82,37 +94,49 @@ def disruption(pod: Pod) -> str:
     return ": ".join(filter(None, (found.reason or found.type, found.message or meaning)))
 
 
-def stopped(pod: Pod, end: Terminated) -> bool:
+def ended_by_deletion(pod: Pod, end: Terminated) -> bool:
     """Whether the container ended because its pod was deleted, and not by itself.
 
-    deletionTimestamp is the time of the request plus the grace that the pod was given.
+    deletionTimestamp is the time of the request plus the grace period that the pod was given.
     """
     if not pod.metadata.deletion_timestamp:
         return False
     if not end.finished_at:
         return True
     grace = pod.metadata.deletion_grace_period_seconds
-    asked = _time(pod.metadata.deletion_timestamp) - datetime.timedelta(
-        seconds=_GRACE if grace is None else grace
+    requested = _time(pod.metadata.deletion_timestamp) - datetime.timedelta(
+        seconds=_GRACE_SECONDS if grace is None else grace
     )
-    return _time(end.finished_at) >= asked
+    return _time(end.finished_at) >= requested
 
 
-def waiting(pod: Pod) -> Wait | None:
+def ended_by_removal(pod: Pod, end: Terminated) -> bool:
+    """Whether the container ended when its pod was being deleted, preempted or evicted."""
+    if ended_by_deletion(pod, end):
+        return True
+    mark = condition(pod, "DisruptionTarget")
+    if not mark or mark.status != "True":
+        return False
+    if not end.finished_at or not mark.last_transition_time:
+        return True
+    return _time(end.finished_at) >= _time(mark.last_transition_time)
+
+
+def wait_reason(pod: Pod) -> WaitReason | None:
     """The first container that waits for more than the normal steps."""
     init = len(pod.status.init_container_statuses or ())
-    for index, status in enumerate(containers(pod)):
+    for index, status in enumerate(container_statuses(pod)):
         wait = status.state.waiting
         if wait and wait.reason and wait.reason not in _NORMAL:
             where = f"init container {status.name}" if index < init else ""
-            return Wait(where, wait.reason, wait.message or "")
+            return WaitReason(where, wait.reason, wait.message or "")
     return None
 
 
-def words(pod: Pod) -> str:
+def describe_pod(pod: Pod) -> str:
     """One phrase: `running on node-3`, `pending: ImagePullBackOff: ...`, `failed`."""
     where = f" on {pod.spec.node_name}" if pod.spec.node_name else ""
-    if pod.metadata.deletion_timestamp and not ended(pod):
+    if pod.metadata.deletion_timestamp and not has_ended(pod):
         return f"being deleted{where}" + _because(disruption(pod))
     match pod.status.phase:
         case "Succeeded":
@@ -120,7 +144,7 @@ def words(pod: Pod) -> str:
         case "Failed":
             return "failed" + _because(_failure(pod))
         case "Running":
-            restarts = sum(status.restart_count for status in containers(pod))
+            restarts = sum(status.restart_count for status in container_statuses(pod))
             trouble = _because(_trouble(pod))
             return f"running{where}" + (f", {restarts} restarts" if restarts else "") + trouble
         case "Unknown":
@@ -129,14 +153,14 @@ def words(pod: Pod) -> str:
             return "pending" + _because(_trouble(pod) or _unscheduled(pod) or _initializing(pod))
 
 
-def meaning_of_end(end: Terminated) -> str:
+def describe_exit(end: Terminated) -> str:
     """`exit code 7`, `OOMKilled, exit code 137`."""
     reason = f"{end.reason}, " if end.reason not in {None, "", "Error"} else ""
     return f"{reason}exit code {end.exit_code}"
 
 
 def _trouble(pod: Pod) -> str:
-    found = waiting(pod)
+    found = wait_reason(pod)
     return found.text if found else ""
 
 
@@ -153,17 +177,17 @@ def _initializing(pod: Pod) -> str:
             return f"init container {status.name} is running"
         end = status.state.terminated
         if end and end.exit_code:
-            return f"init container {status.name}: {meaning_of_end(end)}"
+            return f"init container {status.name}: {describe_exit(end)}"
     return ""
 
 
 def _failure(pod: Pod) -> str:
     if pod.status.reason:
         return ": ".join(filter(None, (pod.status.reason, pod.status.message)))
-    for status in containers(pod):
+    for status in container_statuses(pod):
         end = status.state.terminated
         if end and end.exit_code:
-            return meaning_of_end(end)
+            return describe_exit(end)
     return disruption(pod)
 
 

@@ -8,8 +8,14 @@ from dlf.frameworks import job_kinds, kind_of
 from dlf.manifest.observed import Job, Pod
 
 
-class Identity(msgspec.Struct, frozen=True):
-    """Who a pod is. `rank` counts through the roles in their order; None where there is none."""
+class PodIdentity(msgspec.Struct, frozen=True):
+    """A pod's place in its job.
+
+    Attributes:
+        role: in lower case, such as `worker`, or "".
+        index: among the pods of its role, or None.
+        rank: global rank, counted through the roles in their order; None for a role without ranks.
+    """
 
     role: str = ""
     index: int | None = None
@@ -27,7 +33,7 @@ def ranks(job: Job) -> int:
     return sum(count for role, count in replicas(job).items() if role not in unranked)
 
 
-def identify(pod: Pod, counts: dict[str, int]) -> Identity:
+def identify(pod: Pod, counts: dict[str, int]) -> PodIdentity:
     """The pod's place in a job of these replicas; empty where its labels say nothing."""
     labels = pod.metadata.labels or {}
     kinds = [kind for kind in job_kinds() if labels.get(kind.role_label)]
@@ -39,6 +45,6 @@ def identify(pod: Pod, counts: dict[str, int]) -> Identity:
     index = int(written) if re.fullmatch(r"[0-9]{1,9}", written) else None
     unranked = {role for kind in kinds for role in kind.unranked_roles}
     if role in unranked or role not in counts or index is None:
-        return Identity(role, index)
+        return PodIdentity(role, index)
     ranked = [name for name in counts if name not in unranked]
-    return Identity(role, index, sum(counts[r] for r in ranked[: ranked.index(role)]) + index)
+    return PodIdentity(role, index, sum(counts[r] for r in ranked[: ranked.index(role)]) + index)

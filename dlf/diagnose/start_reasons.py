@@ -1,7 +1,7 @@
-"""What the cluster says about a job whose pods have not all started.
+"""Reads why the pods of a job have not started: events, the PodGroup, its queue.
 
-Events, PodGroup and queue are read as long as that is so. They only explain: dlf works without
-them, since an account may be allowed to run jobs, but not to read these.
+They are read only until all pods have started. They only explain: an account may be allowed to run
+jobs and not to read these, so a refusal is no error.
 """
 
 import asyncio
@@ -9,9 +9,9 @@ from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing
 from typing import TypeVar
 
-from dlf.diagnose.events import Warnings
-from dlf.diagnose.image_pulls import Pulls
-from dlf.diagnose.pending import Waiting, why
+from dlf.diagnose.events import WarningEvents
+from dlf.diagnose.image_pulls import ImagePulls
+from dlf.diagnose.pending import PendingReason, pending_reason
 from dlf.diagnose.pod_group import QUEUE, PodGroup, Queue, group_name, why_not_admitted
 from dlf.errors import DlfError, Rejected
 from dlf.kube.client import KubeClient
@@ -22,15 +22,15 @@ from dlf.manifest.observed import Event, Job, Pod
 T = TypeVar("T")
 
 
-class Starting:
-    """The reasons for which pods wait.
+class StartReasons:
+    """The reasons why pods have not started.
 
     Args:
         client: of the cluster.
         kind: of the job.
         job: the job.
         changed: called when there is something new.
-        detail: told what only `--verbose` shows.
+        verbose: prints a line with `--verbose`.
     """
 
     def __init__(
@@ -39,21 +39,21 @@ class Starting:
         kind: Kind,
         job: Job,
         changed: Callable[[], None],
-        detail: Callable[[str], None],
+        verbose: Callable[[str], None],
     ) -> None:
-        self.warnings = Warnings(job.metadata.name)
-        self.pulls = Pulls()
+        self.warnings = WarningEvents(job.metadata.name)
+        self.pulls = ImagePulls()
         self._client = client
         self._namespace = job.metadata.namespace
         self._group = group_name(kind, job)
         self._changed = changed
-        self._detail = detail
+        self._verbose = verbose
         self._admission = ""
         self._is_reading = False
         self._tasks: set[asyncio.Task[None]] = set()
 
     def watch(self) -> None:
-        """Begin to read events and PodGroup, or go on."""
+        """Start reading events and PodGroup, unless that is already so."""
         if self._is_reading:
             return
         self._is_reading = True
@@ -62,20 +62,20 @@ class Starting:
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
 
-    def rest(self) -> None:
-        """Do not read on: every pod has started."""
+    def stop_watching(self) -> None:
+        """Stop reading: every pod has started."""
         self._is_reading = False
         for task in self._tasks:
             task.cancel()
 
     async def aclose(self) -> None:
         """Stop reading for good."""
-        self.rest()
+        self.stop_watching()
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
-    def why(self, pods: Sequence[Pod], total: int) -> Waiting | None:
-        """What is being waited for, or None."""
-        return why(pods, total, self.warnings, self.pulls, self._admission)
+    def pending_reason(self, pods: Sequence[Pod], total: int) -> PendingReason | None:
+        """What the pods wait for, or None when all have started."""
+        return pending_reason(pods, total, self.warnings, self.pulls, self._admission)
 
     async def _optional(self, reading: AsyncGenerator[None, None]) -> None:
         try:
@@ -83,7 +83,7 @@ class Starting:
                 async for _ in steps:
                     self._changed()
         except DlfError as error:
-            self._detail(f"reasons for waiting may be missing: {error}")
+            self._verbose(f"reasons for waiting may be missing: {error}")
 
     async def _watch_events(self) -> AsyncGenerator[None, None]:
         steps = list_and_watch(

@@ -1,4 +1,4 @@
-"""Finding jobs that are already there, of every kind that the cluster serves."""
+"""Finds existing jobs of every kind that the cluster serves."""
 
 import asyncio
 
@@ -9,32 +9,33 @@ from dlf.kube.client import KubeClient
 from dlf.manifest.jobs.kind import JobKind
 from dlf.manifest.observed import Job
 
-Found = tuple[JobKind, Job]
+FoundJob = tuple[JobKind, Job]
 
 
-def matches(kind: JobKind, word: str) -> bool:
-    """Whether `--kind WORD` means this kind: its name, plural or platform type; "" means any."""
-    return word.lower() in {"", kind.name.lower(), kind.plural, kind.type_label}
+def matches(kind: JobKind, kind_filter: str) -> bool:
+    """Whether `--kind` means this kind: by its name, plural or platform type; "" means any."""
+    return kind_filter.lower() in {"", kind.name.lower(), kind.plural, kind.type_label}
 
 
-async def serving(client: KubeClient, word: str = "") -> list[JobKind]:
+async def served_kinds(client: KubeClient, kind_filter: str = "") -> list[JobKind]:
     """The job kinds that the cluster serves.
 
     Raises:
-        UsageError: dlf knows no kind of this word.
+        UsageError: `kind_filter` is no kind.
         Rejected: the cluster serves none of them.
     """
-    wanted = [kind for kind in job_kinds() if matches(kind, word)]
+    wanted = [kind for kind in job_kinds() if matches(kind, kind_filter)]
     if not wanted:
         names = ", ".join(dict.fromkeys(kind.name for kind in job_kinds()))
-        raise UsageError(f"--kind={word!r}: no such kind", f"write one of {names}")
+        raise UsageError(f"--kind={kind_filter!r}: no such kind", f"write one of {names}")
     versions = sorted({(kind.group, kind.version) for kind in wanted})
     plurals = await asyncio.gather(*(client.served_resources(*version) for version in versions))
     served = dict(zip(versions, plurals, strict=True))
     found = [kind for kind in wanted if kind.plural in served[kind.group, kind.version]]
     if not found:
         raise Rejected(
-            "the cluster serves no kind of training job" + (f" {word!r}" if word else ""),
+            "the cluster serves no kind of training job"
+            + (f" {kind_filter!r}" if kind_filter else ""),
             "install the operator that does: training-operator, mpi-operator or Volcano",
             status=404,
             reason="NotFound",
@@ -42,7 +43,7 @@ async def serving(client: KubeClient, word: str = "") -> list[JobKind]:
     return found
 
 
-async def of_dlf(client: KubeClient, namespace: str) -> list[Found]:
+async def dlf_jobs(client: KubeClient, namespace: str) -> list[FoundJob]:
     """The jobs of a namespace that dlf submitted, the newest first.
 
     Kinds that may not be listed are left out, unless none may be.
@@ -50,14 +51,14 @@ async def of_dlf(client: KubeClient, namespace: str) -> list[Found]:
     Raises:
         Rejected: no kind is served, or none may be listed.
     """
-    kinds = await serving(client)
+    kinds = await served_kinds(client)
     answers = await asyncio.gather(
         *(client.list(kind, namespace, Job) for kind in kinds), return_exceptions=True
     )
     refused = [answer for answer in answers if isinstance(answer, BaseException)]
     if len(refused) == len(answers) or any(not isinstance(each, Rejected) for each in refused):
         raise refused[0]
-    found: dict[str, Found] = {}
+    found: dict[str, FoundJob] = {}
     for kind, answer in zip(kinds, answers, strict=True):
         for job in () if isinstance(answer, BaseException) else answer[0]:
             if SPEC_HASH in (job.metadata.annotations or {}):
@@ -68,44 +69,46 @@ async def of_dlf(client: KubeClient, namespace: str) -> list[Found]:
     )
 
 
-async def named(client: KubeClient, namespace: str, name: str, word: str) -> list[Found]:
+async def find_by_name(
+    client: KubeClient, namespace: str, name: str, kind_filter: str
+) -> list[FoundJob]:
     """The jobs of this name, at most one of each kind; whoever started them.
 
     Raises:
-        UsageError, Rejected: as `serving`; and Rejected when no kind may be read.
+        UsageError, Rejected: as `served_kinds`; and Rejected when no kind may be read.
     """
-    kinds = await serving(client, word)
+    kinds = await served_kinds(client, kind_filter)
     answers = await asyncio.gather(
         *(client.get(kind, namespace, name, Job) for kind in kinds), return_exceptions=True
     )
     refused = [answer for answer in answers if isinstance(answer, BaseException)]
     if len(refused) == len(answers) or any(not isinstance(each, DlfError) for each in refused):
         raise refused[0]
-    found: dict[str, Found] = {}
+    found: dict[str, FoundJob] = {}
     for kind, answer in zip(kinds, answers, strict=True):
         if isinstance(answer, Job):
             found.setdefault(answer.metadata.uid, (kind, answer))
     return list(found.values())
 
 
-async def one(client: KubeClient, namespace: str, name: str, word: str) -> Found:
+async def get_one(client: KubeClient, namespace: str, name: str, kind_filter: str) -> FoundJob:
     """The job of this name.
 
     Raises:
         Rejected: there is none.
-        UsageError: several kinds have one, or `word` is no kind.
+        UsageError: several kinds have one, or `kind_filter` is no kind.
     """
-    found = await named(client, namespace, name, word)
+    found = await find_by_name(client, namespace, name, kind_filter)
     if not found:
-        raise missing(namespace, name)
-    return only(found)
+        raise not_found(namespace, name)
+    return require_unique(found)
 
 
-def only(found: list[Found]) -> Found:
-    """The one that was found.
+def require_unique(found: list[FoundJob]) -> FoundJob:
+    """The job that was found.
 
     Raises:
-        UsageError: it is not the only one.
+        UsageError: there are several.
     """
     if len(found) > 1:
         kinds = " and ".join(f"a {kind.name}" for kind, _ in found)
@@ -114,8 +117,8 @@ def only(found: list[Found]) -> Found:
     return found[0]
 
 
-def missing(namespace: str, name: str) -> Rejected:
-    """There is no such job."""
+def not_found(namespace: str, name: str) -> Rejected:
+    """The error for a job that does not exist."""
     return Rejected(
         f"there is no job {name!r} in namespace {namespace}",
         "see `dlf list`",

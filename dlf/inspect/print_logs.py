@@ -1,33 +1,45 @@
-"""The logs of a job that dlf did not start, or of which only the pods are left."""
+"""Prints the logs of a job, whoever started it; also when only its pods are left."""
 
 import asyncio
 from collections.abc import Callable, Mapping
 from contextlib import aclosing
 
-from dlf.diagnose.pod_state import ended
+from dlf.diagnose.pod_state import has_ended
 from dlf.diagnose.roles import ranks, replicas
-from dlf.inspect.lookup import Found, missing, named, only, serving
+from dlf.inspect.lookup import (
+    FoundJob,
+    find_by_name,
+    not_found,
+    require_unique,
+    served_kinds,
+)
+from dlf.job.context import JobContext
 from dlf.job.follower import Follower
+from dlf.job.launcher_pod import LauncherPod
 from dlf.job.pods import Pods
 from dlf.kube.client import KubeClient
 from dlf.kube.reflector import Snapshot, list_and_watch
 from dlf.logs.multiplexer import Multiplexer
 from dlf.manifest.kinds import POD
 from dlf.manifest.observed import Pod
+from dlf.task.settings import Lifecycle
 
-_DRAIN = 30.0  # seconds that pods get to end by themselves when the job has ended
-_DUMP = 86400.0  # seconds that printing what there is may take
+DRAIN_SECONDS = 30.0
+"""How long the last lines are read when the job has ended."""
+
+PRINT_EXISTING_SECONDS = 86400.0
+"""How long printing the existing lines may take, without following."""
 
 
-async def show(
+async def print_logs(
     client: KubeClient,
     namespace: str,
     name: str,
-    word: str,
+    kind_filter: str,
     open_logs: Callable[[int], Multiplexer],
     *,
     follow_on: bool,
-    detail: Callable[[str], None],
+    verbose: Callable[[str], None],
 ) -> None:
     """Print a job's logs.
 
@@ -35,40 +47,48 @@ async def show(
         client: of the cluster.
         namespace: of the job.
         name: of the job.
-        word: its kind, or "".
+        kind_filter: the job's kind, as `--kind` names it, or "".
         open_logs: makes the multiplexer for so many ranks.
-        follow_on: until the job has ended; else what there is.
-        detail: told of the job's progress.
+        follow_on: follow until the job has ended; else print the existing lines.
+        verbose: prints a line with `--verbose`: the job's progress.
 
     Raises:
         Rejected: there is neither such a job nor a pod of it.
-        UsageError: `word` is no kind, or several kinds have such a job.
+        UsageError: `kind_filter` is no kind, or several kinds have such a job.
     """
-    found = await named(client, namespace, name, word)
+    found = await find_by_name(client, namespace, name, kind_filter)
     if not found:
-        labels = {kind.job_label for kind in await serving(client, word)}
+        labels = {kind.job_label for kind in await served_kinds(client, kind_filter)}
         await _of_pods(client, namespace, name, labels, open_logs(0), follow_on=follow_on)
         return
-    kind, job = only(found)
+    kind, job = require_unique(found)
     logs = open_logs(ranks(job))
     if follow_on:
-        await _of_job(client, (kind, job), logs, detail)
+        await _of_job(client, (kind, job), logs, verbose)
     else:
         label = {kind.job_label}
         await _of_pods(client, namespace, name, label, logs, follow_on=False, counts=replicas(job))
 
 
 async def _of_job(
-    client: KubeClient, found: Found, logs: Multiplexer, detail: Callable[[str], None]
+    client: KubeClient, found: FoundJob, logs: Multiplexer, verbose: Callable[[str], None]
 ) -> None:
     kind, job = found
+    namespace = job.metadata.namespace
+    context = JobContext(
+        client=client,
+        kind=kind,
+        namespace=namespace,
+        launcher=LauncherPod(client, namespace, {}),
+        lifecycle=Lifecycle(start_timeout=0),
+        notify=verbose,
+        verbose=verbose,
+    )
     try:
-        async with Follower(
-            client, kind, job, lead="", logs=logs, say=detail, detail=detail
-        ) as follower:
-            await follower.end(start_timeout=0, timeout=0)
+        async with Follower(context, job, logs) as follower:
+            await follower.end()
             await follower.refresh()
-            await logs.drain(_DRAIN)
+            await logs.drain(DRAIN_SECONDS)
     finally:
         await logs.aclose()
 
@@ -83,7 +103,7 @@ async def _of_pods(
     follow_on: bool,
     counts: Mapping[str, int] | None = None,
 ) -> None:
-    """The logs of the pods that name this job, by whichever operator's label."""
+    """The logs of the pods that carry the job's name in one of these labels."""
     try:
         listed = await asyncio.gather(
             *(
@@ -94,7 +114,7 @@ async def _of_pods(
         pods = Pods(counts or {}, logs)
         pods.apply(Snapshot([pod for found, _ in listed for pod in found]))
         if not pods.here:
-            raise missing(namespace, name)
+            raise not_found(namespace, name)
         if follow_on:
             of = {
                 label
@@ -104,7 +124,7 @@ async def _of_pods(
             }
             for label in of:
                 await _until_ended(client, namespace, f"{label}={name}", Pods({}, logs))
-        await logs.drain(_DRAIN if follow_on else _DUMP)
+        await logs.drain(DRAIN_SECONDS if follow_on else PRINT_EXISTING_SECONDS)
     finally:
         await logs.aclose()
 
@@ -114,5 +134,5 @@ async def _until_ended(client: KubeClient, namespace: str, selector: str, pods: 
     async with aclosing(steps):
         async for step in steps:
             pods.apply(step)
-            if all(map(ended, pods.here.values())):
+            if all(map(has_ended, pods.here.values())):
                 return

@@ -1,4 +1,4 @@
-"""What `list` and `status` show of jobs: plain values, made of what the cluster says."""
+"""What `dlf list` and `dlf status` show of jobs, as plain values."""
 
 import asyncio
 from collections import Counter
@@ -6,12 +6,12 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
-from dlf.diagnose.events import moment
-from dlf.diagnose.pod_state import containers, words
+from dlf.diagnose.events import event_order, event_time
+from dlf.diagnose.pod_state import container_statuses, describe_pod
 from dlf.diagnose.roles import identify, replicas
 from dlf.errors import Rejected
 from dlf.frameworks import job_state
-from dlf.inspect.lookup import Found, of_dlf
+from dlf.inspect.lookup import FoundJob, dlf_jobs
 from dlf.kube.client import KubeClient
 from dlf.manifest.jobs.kind import JobKind
 from dlf.manifest.jobs.kubeflow import JOB_LABEL as TRAINING_LABEL
@@ -19,16 +19,17 @@ from dlf.manifest.jobs.volcano import VOLCANO_JOB
 from dlf.manifest.kinds import EVENT, POD
 from dlf.manifest.observed import Event, Job, Pod
 
-_EVENTS = 20  # newest events that are shown
+SHOWN_EVENTS = 20
+"""Only the newest are shown."""
 
 
-class Row(msgspec.Struct, frozen=True, kw_only=True):
-    """One job in a list. `created` is RFC 3339 in UTC."""
+class JobRow(msgspec.Struct, frozen=True, kw_only=True):
+    """One job in a list: `running` of `total` pods are Running; `created` is RFC 3339 in UTC."""
 
     kind: str
     name: str
     state: str
-    ready: int
+    running: int
     total: int
     created: str
     task: str
@@ -65,10 +66,10 @@ class EventRow(msgspec.Struct, frozen=True, kw_only=True):
     message: str
 
 
-class Status(msgspec.Struct, frozen=True, kw_only=True):
-    """One job with all that explains its state; `reason` is the operator's."""
+class JobDetails(msgspec.Struct, frozen=True, kw_only=True):
+    """One job with everything that explains its state; `reason` is the operator's."""
 
-    job: Row
+    job: JobRow
     namespace: str
     reason: str
     conditions: list[ConditionRow]
@@ -76,27 +77,27 @@ class Status(msgspec.Struct, frozen=True, kw_only=True):
     events: list[EventRow]
 
 
-async def overview(client: KubeClient, namespace: str) -> list[Row]:
+async def list_jobs(client: KubeClient, namespace: str) -> list[JobRow]:
     """The jobs that dlf submitted in a namespace, the newest first.
 
     Raises:
         Rejected: they may not be read.
     """
     jobs, (training, _), (volcano, _) = await asyncio.gather(
-        of_dlf(client, namespace),
+        dlf_jobs(client, namespace),
         client.list(POD, namespace, Pod, label_selector=TRAINING_LABEL),
         client.list(POD, namespace, Pod, label_selector=VOLCANO_JOB.job_label),
     )
-    ready = Counter(
+    running = Counter(
         (label, (pod.metadata.labels or {}).get(label, ""))
         for label, pods in ((TRAINING_LABEL, training), (VOLCANO_JOB.job_label, volcano))
         for pod in pods
-        if _is_ready(pod)
+        if _is_running(pod)
     )
-    return [row(found, ready[found[0].job_label, found[1].metadata.name]) for found in jobs]
+    return [job_row(found, running[found[0].job_label, found[1].metadata.name]) for found in jobs]
 
 
-async def status(client: KubeClient, namespace: str, found: Found) -> Status:
+async def job_details(client: KubeClient, namespace: str, found: FoundJob) -> JobDetails:
     """All about one job. Events are left out where they may not be read.
 
     Raises:
@@ -108,12 +109,12 @@ async def status(client: KubeClient, namespace: str, found: Found) -> Status:
         client.list(POD, namespace, Pod, label_selector=f"{kind.job_label}={name}"),
         _events(client, namespace, name),
     )
-    said = job_state(job)
+    state = job_state(job)
     conditions = (job.status.conditions if job.status else None) or ()
-    return Status(
-        job=row(found, sum(map(_is_ready, pods))),
+    return JobDetails(
+        job=job_row(found, sum(map(_is_running, pods))),
         namespace=namespace,
-        reason=": ".join(filter(None, (said.reason, said.message))),
+        reason=": ".join(filter(None, (state.reason, state.message))),
         conditions=[
             ConditionRow(
                 type=each.type,
@@ -130,22 +131,22 @@ async def status(client: KubeClient, namespace: str, found: Found) -> Status:
     )
 
 
-def row(found: Found, ready: int) -> Row:
+def job_row(found: FoundJob, running: int) -> JobRow:
     """A job as one line."""
     kind, job = found
     state = "deleting" if job.metadata.deletion_timestamp else job_state(job).phase.value
-    return Row(
-        kind=_kind_word(kind),
+    return JobRow(
+        kind=_kind_name(kind),
         name=job.metadata.name,
         state=state,
-        ready=ready,
+        running=running,
         total=sum(replicas(job).values()),
         created=job.metadata.creation_timestamp,
         task=_task(job),
     )
 
 
-def _kind_word(kind: JobKind) -> str:
+def _kind_name(kind: JobKind) -> str:
     return "Volcano Job" if kind.job_label == VOLCANO_JOB.job_label else kind.name
 
 
@@ -158,7 +159,7 @@ def _task(job: Job) -> str:
     return ""
 
 
-def _is_ready(pod: Pod) -> bool:
+def _is_running(pod: Pod) -> bool:
     return pod.status.phase == "Running" and not pod.metadata.deletion_timestamp
 
 
@@ -169,9 +170,9 @@ def _pod_rows(pods: Iterable[Pod], counts: Mapping[str, int]) -> Iterable[PodRow
             name=pod.metadata.name,
             role=who.role,
             rank=who.rank,
-            state=words(pod),
+            state=describe_pod(pod),
             node=pod.spec.node_name or "",
-            restarts=sum(each.restart_count for each in containers(pod)),
+            restarts=sum(each.restart_count for each in container_statuses(pod)),
         )
 
 
@@ -188,19 +189,19 @@ async def _events(client: KubeClient, namespace: str, job: str) -> list[EventRow
 
 
 def event_rows(events: Sequence[Event], job: str) -> list[EventRow]:
-    """The newest events about a job and what has its name as a beginning, oldest first."""
+    """The newest events about a job and what its name begins the name of, oldest first."""
     about = [
         event
-        for event in sorted(events, key=moment)
+        for event in sorted(events, key=event_order)
         if f"{event.involved_object.name}-".startswith(f"{job}-")
     ]
     return [
         EventRow(
-            time=moment(event),
+            time=event_time(event),
             type=event.type or "",
             object=event.involved_object.name,
             reason=event.reason or "",
             message=(event.message or "").strip(),
         )
-        for event in about[-_EVENTS:]
+        for event in about[-SHOWN_EVENTS:]
     ]

@@ -1,4 +1,4 @@
-"""What to do with earlier jobs of the same task: a decision, made before anything is sent."""
+"""What to do with earlier jobs of the same task, decided before anything is sent."""
 
 from collections.abc import Sequence
 
@@ -13,8 +13,8 @@ SPEC_HASH = "dlf/spec-hash"
 """Annotation: hash of the rendered resource without its random name."""
 
 
-class Plan(msgspec.Struct, frozen=True):
-    """Delete these jobs, then attach to a job, or else create one."""
+class AdoptionPlan(msgspec.Struct, frozen=True):
+    """First delete the jobs in `replace`; then attach to `attach`, or create a new job if None."""
 
     attach: Job | None = None
     replace: tuple[Job, ...] = ()
@@ -23,8 +23,8 @@ class Plan(msgspec.Struct, frozen=True):
 def is_own(job: Job, task: TaskSettings) -> bool:
     """Whether this task of this run started the job.
 
-    Labels hold what is left of an id when a label cannot hold it, so that those of two tasks may
-    be equal; the whole id is in an annotation then.
+    A label holds only the valid part of an id, so two tasks may have the same label; then the whole
+    id is in an annotation.
     """
     return bool(task.run_id and task.task_id) and all(
         _original(job, key) == value
@@ -32,8 +32,8 @@ def is_own(job: Job, task: TaskSettings) -> bool:
     )
 
 
-def decide(jobs: Sequence[Job], mode: str, spec_hash: str) -> Plan:
-    """The plan for `--on_existing`.
+def plan_adoption(jobs: Sequence[Job], mode: str, spec_hash: str) -> AdoptionPlan:
+    """Plan by the rule of `--on_existing`.
 
     A job is alive while its phase is not final and nobody deletes it. `auto` attaches to a live
     job with the same rendered resource; what is finished or different is replaced.
@@ -57,8 +57,8 @@ def decide(jobs: Sequence[Job], mode: str, spec_hash: str) -> Plan:
     for job in newest if mode in {"auto", "attach"} else ():
         same = (job.metadata.annotations or {}).get(SPEC_HASH) == spec_hash
         if _is_alive(job) and (same or mode == "attach"):
-            return Plan(job, tuple(other for other in newest if other is not job))
-    return Plan(replace=tuple(newest))
+            return AdoptionPlan(job, tuple(other for other in newest if other is not job))
+    return AdoptionPlan(replace=tuple(newest))
 
 
 def _is_alive(job: Job) -> bool:

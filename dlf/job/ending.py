@@ -1,33 +1,105 @@
-"""How following a job ended: a value, made by the follower and judged by `decide`."""
+"""How a job ends for dlf: one table of causes, and what each means.
+
+`decision` finds the cause; `run` reads from the table what to do, `summary` what to say.
+"""
 
 import enum
 
 import msgspec
 
+from dlf.errors import ExitCode
 from dlf.manifest.phase import JobState
 
 
-class End(enum.Enum):
-    """Why following ended."""
+class Cause(enum.Enum):
+    """Why following a job ended."""
 
-    FINAL = "final"
-    DELETED = "deleted"
-    HOPELESS = "hopeless"
-    START_TIMEOUT = "start timeout"
-    TIMEOUT = "timeout"
+    SUCCEEDED = "the operator says that it succeeded"
+    FAILED = "the operator says that it failed"
+    LEADER_SUCCEEDED = "the pod that decides has succeeded"
+    DELETED_AFTER_SUCCESS = "it was deleted after all its pods had succeeded"
+    DELETED = "it was deleted by someone else"
+    UNSTARTABLE = "one of its pods can never start, or the operator refuses it"
+    START_TIMEOUT = "not all its pods had started within --start_timeout"
+    TIMEOUT = "it had not ended within --timeout"
+    NOT_SUBMITTED = "an earlier job was not gone within a time limit"
+    NOT_ALLOWED = "the API server does not let dlf follow it"
+    SIGNAL = "dlf got SIGTERM or SIGINT"
+
+
+class CleanUp(enum.Enum):
+    """What dlf does with the job after its end."""
+
+    NOTHING = "nothing"
+    STOP_PODS = "stop the pods that still run, and keep the job"
+    BY_ON_EXIT = "delete or keep the job, by the rule of --on_exit"
+
+
+class Rule(msgspec.Struct, frozen=True):
+    """What one cause means.
+
+    Attributes:
+        exit_code: of dlf; SIGINT ends with 130.
+        words: follow the job's name in the summary.
+        clean_up: what dlf does with the job.
+        drain_seconds: how long logs may be read to their end before that.
+        stop_seconds: how long a deletion may take; pods that ignore SIGTERM take 30 s to end.
+    """
+
+    exit_code: ExitCode
+    words: str
+    clean_up: CleanUp
+    drain_seconds: float = 30.0
+    stop_seconds: float = 60.0
+
+
+DRAIN_STOPPED_SECONDS = 5.0
+"""How long the logs of pods that are being stopped are read."""
+
+RULES = {
+    Cause.SUCCEEDED: Rule(ExitCode.SUCCEEDED, "succeeded", CleanUp.STOP_PODS),
+    Cause.FAILED: Rule(ExitCode.FAILED, "failed", CleanUp.STOP_PODS),
+    Cause.LEADER_SUCCEEDED: Rule(ExitCode.SUCCEEDED, "succeeded", CleanUp.STOP_PODS),
+    Cause.DELETED_AFTER_SUCCESS: Rule(ExitCode.SUCCEEDED, "succeeded", CleanUp.NOTHING),
+    Cause.DELETED: Rule(ExitCode.DELETED, "was deleted by someone else", CleanUp.NOTHING),
+    Cause.UNSTARTABLE: Rule(
+        ExitCode.FAILED, "cannot start", CleanUp.BY_ON_EXIT, DRAIN_STOPPED_SECONDS
+    ),
+    Cause.START_TIMEOUT: Rule(
+        ExitCode.TIMEOUT,
+        "did not start within --start_timeout",
+        CleanUp.BY_ON_EXIT,
+        DRAIN_STOPPED_SECONDS,
+    ),
+    Cause.TIMEOUT: Rule(
+        ExitCode.TIMEOUT,
+        "did not end within --timeout",
+        CleanUp.BY_ON_EXIT,
+        DRAIN_STOPPED_SECONDS,
+    ),
+    Cause.NOT_SUBMITTED: Rule(
+        ExitCode.TIMEOUT, "could not be submitted in time", CleanUp.BY_ON_EXIT
+    ),
+    Cause.NOT_ALLOWED: Rule(ExitCode.REJECTED, "may not be followed", CleanUp.BY_ON_EXIT),
+    # kubelet kills 30 s after SIGTERM by default.
+    Cause.SIGNAL: Rule(ExitCode.SIGTERM, "was stopped", CleanUp.BY_ON_EXIT, stop_seconds=15.0),
+}
 
 
 class Ending(msgspec.Struct, frozen=True):
-    """How following ended.
+    """How following one job ended.
 
     Attributes:
-        end: why.
-        verdict: the job's own state at that time.
-        why: what was being waited for, or why it is hopeless.
-        lead: the success of the lead pod decided, whatever the job's own state.
+        cause: why.
+        state: the job's own state at that time, or what it will come to.
+        detail: what was being waited for, or why it can never start; may be "".
     """
 
-    end: End
-    verdict: JobState
-    why: str = ""
-    lead: bool = False
+    cause: Cause
+    state: JobState
+    detail: str = ""
+
+    @property
+    def rule(self) -> Rule:
+        """What the cause means."""
+        return RULES[self.cause]

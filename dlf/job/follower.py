@@ -1,6 +1,6 @@
-"""Following one job to its end: the watch of the job, the watch of its pods, the clock.
+"""Follows one job to its end: the watch of the job, the watch of its pods, the clock.
 
-What happens is decided from the state that the watches hold, in `_settle`, after every change.
+After every change, and when `Decision.decide_at` comes, `decision.decide` says what to do.
 """
 
 import asyncio
@@ -8,260 +8,204 @@ from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from typing import Any
 
-from dlf.diagnose import image_pulls as pulls
-from dlf.diagnose.pod_state import ended, words
+from dlf.diagnose.pod_state import describe_pod, has_ended
 from dlf.diagnose.roles import replicas
-from dlf.diagnose.start_reasons import Starting
+from dlf.diagnose.start_reasons import StartReasons
 from dlf.frameworks import job_state
-from dlf.job import finishing
-from dlf.job.ending import End, Ending
+from dlf.job.context import JobContext
+from dlf.job.decision import Decision, decide
+from dlf.job.ending import Ending
+from dlf.job.followed_job import FollowedJob
 from dlf.job.pods import Pods
 from dlf.job.progress import Progress
-from dlf.job.remove import stays
+from dlf.job.remove import any_running
 from dlf.job.resilient_watch import watch
-from dlf.job.timers import Timers
-from dlf.kube.client import KubeClient
 from dlf.kube.reflector import Change, Snapshot
 from dlf.logs.multiplexer import Multiplexer
-from dlf.manifest.jobs.kind import JobKind
 from dlf.manifest.kinds import POD
 from dlf.manifest.observed import Job, Pod
-from dlf.manifest.phase import JobState, Phase
 
-_SILENCE = 60.0  # seconds after which an operator that wrote no condition is worth a word
-_LOOK = 4.0  # seconds that a normal start takes; then it is asked what is in the way
-_TELL = 5.0  # seconds after which that is told
-_REFRESH = 10.0  # seconds for the last look at the pods
+REFRESH_SECONDS = 10.0
+"""How long the last list of the pods may take."""
 
 
 class Follower:
-    """The state of one job and its pods, kept up to date until the job ends.
+    """Keeps the state of one job and its pods up to date until the job ends.
 
     Args:
-        client: of the cluster.
-        kind: of the job.
+        context: cluster, limits, and where messages go.
         job: as it was created or found.
-        lead: role whose pod 0 decides when it succeeds, or "".
         logs: told of every pod.
-        say: told what the user should know.
-        detail: told what only `--verbose` shows.
     """
 
-    def __init__(
-        self,
-        client: KubeClient,
-        kind: JobKind,
-        job: Job,
-        *,
-        lead: str,
-        logs: Multiplexer,
-        say: Callable[[str], None],
-        detail: Callable[[str], None],
-    ) -> None:
-        self.job = job
+    def __init__(self, context: JobContext, job: Job, logs: Multiplexer) -> None:
+        self._context = context
+        self._loop = asyncio.get_running_loop()
+        self._reasons = StartReasons(
+            context.client, context.kind, job, self._changed, context.verbose
+        )
         self.pods = Pods(replicas(job), logs)
-        self._client = client
-        self._kind = kind
-        self._lead = lead
-        self._say = say
-        self._starting = Starting(client, kind, job, self._settle, detail)
-        self._told_waiting: frozenset[str] = frozenset()
-        self._progress = Progress(self._tell_pods)
+        self._followed = FollowedJob(
+            job, self.pods, self._reasons, context.lifecycle, context.leader
+        )
+        self._progress = Progress(self._tell_progress)
         self._unknown: set[str] = set()
-        self._ending: asyncio.Future[Ending] = asyncio.get_running_loop().create_future()
+        self._ending: asyncio.Future[Ending] = self._loop.create_future()
+        self._timer: asyncio.TimerHandle | None = None
         self._pods_changed = asyncio.Event()
         self._pods_listed = asyncio.Event()
-        self._timers = Timers()
         self._tasks: list[asyncio.Task[None]] = []
 
+    @property
+    def job(self) -> Job:
+        """The job as it was last seen."""
+        return self._followed.job
+
     async def __aenter__(self) -> "Follower":
-        client, meta = self._client, self.job.metadata
-        field = f"metadata.name={meta.name}"
-        job = watch(client, self._kind, meta.namespace, Job, self._on_job, field_selector=field)
-        _ = self._start(job)
-        self._watching_pods = self._start(self._watch_pods())
+        self._followed.since = self._loop.time()
+        _ = self._start(self._watch_job)
+        self._watching_pods = self._start(self._watch_pods)
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        self._timers.stop()
+        self._stop_timer()
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
-        await self._starting.aclose()
+        await self._reasons.aclose()
 
-    async def end(self, *, start_timeout: float, timeout: float) -> Ending:
-        """Wait for the end of the job, or for a time limit (seconds; 0 is none).
+    async def end(self) -> Ending:
+        """Wait for the end of the job, or for a time limit.
 
         Raises:
             Rejected, ClusterLost: a watch cannot go on.
         """
-        self._timers.start("silence", _SILENCE, self._silent)
-        if start_timeout:
-            self._timers.start("start timeout", start_timeout, self._start_expired)
-        if timeout:
-            self._timers.start("timeout", timeout, self._expired)
+        self._changed()
         try:
             return await self._ending
         finally:
-            self._timers.stop()
-            self._starting.rest()
-            self._tell_pods()
+            self._stop_timer()
+            self._reasons.stop_watching()
+            self._tell_progress()
 
     async def refresh(self) -> None:
-        """Look at the pods once more: their watch may lag behind the job's, which told the end.
+        """List the pods once more: their watch may lag behind that of the job, which ended.
 
         By a new watch, which begins with a list: what the old one still had to say is older.
         """
         self._watching_pods.cancel()
         await asyncio.wait({self._watching_pods})
         self._pods_listed.clear()
-        self._watching_pods = self._start(self._watch_pods())
+        self._watching_pods = self._start(self._watch_pods)
         with suppress(TimeoutError):
-            async with asyncio.timeout(_REFRESH):
+            async with asyncio.timeout(REFRESH_SECONDS):
                 await self._pods_listed.wait()
 
     async def until_stopping(self) -> None:
         """Wait until every pod has ended or is being deleted."""
-        while stays(self.pods.here.values()):
+        while any_running(self.pods.here.values()):
             self._pods_changed.clear()
             await self._pods_changed.wait()
 
-    def _watch_pods(self) -> Coroutine[Any, Any, None]:
-        meta = self.job.metadata
-        label = f"{self._kind.job_label}={meta.name}"
-        return watch(self._client, POD, meta.namespace, Pod, self._on_pods, label_selector=label)
+    async def _watch_job(self) -> None:
+        client, kind, meta = self._context.client, self._context.kind, self.job.metadata
+        field = f"metadata.name={meta.name}"
+        await watch(client, kind, meta.namespace, Job, self._on_job, field_selector=field)
 
-    def _start(self, watching: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
-        """Watch in a task; what ends that ends all."""
+    async def _watch_pods(self) -> None:
+        client, meta = self._context.client, self.job.metadata
+        label = f"{self._context.kind.job_label}={meta.name}"
+        await watch(client, POD, meta.namespace, Pod, self._on_pods, label_selector=label)
+
+    def _start(self, watching: Callable[[], Coroutine[Any, Any, None]]) -> asyncio.Task[None]:
+        """Watch in a task; an error in it ends the following."""
 
         async def guarded() -> None:
             try:
-                await watching
+                await watching()
             except Exception as error:
                 if not self._ending.done():
                     self._ending.set_exception(error)
             finally:
-                self._pods_listed.set()  # nobody is to wait for more
+                self._pods_listed.set()  # nothing more will come
 
         task = asyncio.create_task(guarded())
         self._tasks.append(task)
         return task
 
-    def _finish(self, end: End, why: str = "", found: JobState | None = None) -> None:
-        if not self._ending.done():
-            lead = self._lead_succeeded()
-            self._ending.set_result(Ending(end, found or job_state(self.job), why, lead))
-
     def _on_job(self, step: Snapshot[Job] | Change[Job]) -> None:
         job = step.object if isinstance(step, Change) else next(iter(step.items), None)
         if job is None:
-            self._finish(End.DELETED)
-            return
-        if job.metadata.uid != self.job.metadata.uid:
-            self._finish(End.DELETED, "another one has its name now")
-            return
-        before, now = job_state(self.job), job_state(job)
-        self.job = job
-        for unknown in set(now.unknown) - self._unknown:
-            self._unknown.add(unknown)
-            self._say(f"the job's status has an unknown `{unknown}`")
-        if now.phase is not before.phase and not now.phase.final:
-            self._say(f"{self._kind.name} {job.metadata.name} is {now.phase.value}")
-        self._settle()
-        # The operators leave a job alone that is being deleted; its result will never be written.
-        # The state that it had at last is in the event of its deletion.
-        if job.metadata.deletion_timestamp or (isinstance(step, Change) and step.type == "DELETED"):
-            self._finish(End.DELETED)
+            self._followed.deleted = ""
+        elif job.metadata.uid != self.job.metadata.uid:
+            self._followed.deleted = "another one has its name now"
+        else:
+            self._tell_phase(job)
+            self._followed.job = job
+            # The event of a deletion carries the job's last state.
+            is_gone = isinstance(step, Change) and step.type == "DELETED"
+            if is_gone or job.metadata.deletion_timestamp:
+                self._followed.deleted = ""
+        self._changed()
 
     def _on_pods(self, step: Snapshot[Pod] | Change[Pod]) -> None:
-        now = asyncio.get_running_loop().time()
+        now = self._loop.time()
         for pod in self.pods.apply(step):
             name = pod.metadata.name
             if name in self.pods.here:
-                self._starting.pulls.observe(pod, now)
+                self._reasons.pulls.observe(pod, now)
                 if pod.status.phase != "Pending":
-                    self._progress.note(name, words(pod))
+                    self._progress.note(name, describe_pod(pod))
             else:
-                self._starting.pulls.forget(name)
-                if not ended(pod):
+                self._reasons.pulls.forget(name)
+                if not has_ended(pod):
                     self._progress.note(name, "deleted")
         self._pods_changed.set()
         if isinstance(step, Snapshot):
             self._pods_listed.set()
-        self._settle()
+        self._changed()
 
-    def _settle(self) -> None:
-        """Decide from the state as it is now."""
-        if self._ending.done():
+    def _changed(self) -> None:
+        if not self._ending.done():
+            self._followed.changed(self._loop.time())
+            self._decide()
+
+    def _decide(self) -> None:
+        now = self._loop.time()
+        decision = decide(self._followed, now)
+        self._stop_timer()
+        if decision.ending:
+            self._ending.set_result(decision.ending)
             return
-        phase = job_state(self.job).phase
-        reasons = self._starting
-        now = asyncio.get_running_loop().time()
-        if phase.final or self._lead_succeeded():
-            self._finish(End.FINAL)
-        elif lost := reasons.pulls.hopeless(now):
-            self._finish(End.HOPELESS, lost)
-        elif phase is Phase.SUBMITTED and reasons.warnings.refusal:
-            self._finish(End.HOPELESS, f"the operator refuses it: {reasons.warnings.refusal}")
-        else:
-            if reasons.pulls.refused:
-                self._timers.start("pulls", pulls.GRACE + 1, self._settle)
-            if phase is Phase.FINISHING:
-                self._timers.start("finishing", finishing.PATIENCE, self._give_up_finishing)
-            else:
-                self._timers.stop("finishing")
-            self._wait()
+        self._tell(decision, now)
+        if decision.read_reasons:
+            self._reasons.watch()
+        elif self._followed.waiting_since is None:
+            self._reasons.stop_watching()
+        if decision.decide_at < float("inf"):
+            self._timer = self._loop.call_at(decision.decide_at, self._decide)
 
-    def _wait(self) -> None:
-        """Tell what is in the way of pods that do not start, when that takes longer than usual."""
-        if self.pods.waiting:
-            self._timers.start("look", _LOOK, self._starting.watch)
-            self._timers.start("tell", _TELL, self._tell_waiting)
-        else:
-            self._told_waiting = frozenset()
-            self._timers.stop("look", "tell")
-            self._starting.rest()
+    def _stop_timer(self) -> None:
+        if self._timer:
+            self._timer.cancel()
+            self._timer = None
 
-    def _lead_succeeded(self) -> bool:
-        """The lead's success is the job's; its failure is left to the operator's policies."""
-        if not self._lead:
-            return False
-        lead = self.pods.here.get(f"{self.job.metadata.name}-{self._lead}-0")
-        return lead is not None and lead.status.phase == "Succeeded"
+    def _tell(self, decision: Decision, now: float) -> None:
+        for notice in decision.notices:
+            key, _ = self._followed.told.get(notice.topic, (..., 0.0))
+            if key != notice.key:
+                self._context.notify(notice.text)
+            self._followed.told[notice.topic] = notice.key, now
 
-    def _waiting(self) -> str:
-        waiting = self._starting.why(list(self.pods.here.values()), self.pods.total)
-        return waiting.sentence if waiting else self._count()
+    def _tell_phase(self, job: Job) -> None:
+        before, now = self._followed.state, job_state(job)
+        for unknown in set(now.unknown) - self._unknown:
+            self._unknown.add(unknown)
+            self._context.notify(f"the job's status has an unknown `{unknown}`")
+        if now.phase is not before.phase and not now.phase.final:
+            name = f"{self._context.kind.name} {job.metadata.name}"
+            self._context.notify(f"{name} is {now.phase.value}")
 
-    def _start_expired(self) -> None:
-        if len(self.pods.started) < self.pods.total:
-            self._finish(End.START_TIMEOUT, self._waiting())
-
-    def _expired(self) -> None:
-        self._finish(End.TIMEOUT, self._waiting())
-
-    def _give_up_finishing(self) -> None:
-        pods = [(self.pods.identify(pod), ended(pod)) for pod in self.pods.here.values()]
-        if found := finishing.foregone(self.job, pods):
-            self._finish(End.FINAL, found=found)
-        else:
-            self._settle()
-
-    def _silent(self) -> None:
-        if job_state(self.job).phase is Phase.SUBMITTED and not self.pods.here:
-            said = self._starting.warnings.beside(set())
-            events = "; ".join(said) or "it wrote no event either"
-            self._say(f"the operator has not reacted to the job: {events}")
-
-    def _tell_waiting(self) -> None:
-        waiting = self._starting.why(list(self.pods.here.values()), self.pods.total)
-        if waiting and waiting.causes != self._told_waiting:
-            self._told_waiting = waiting.causes
-            self._say(waiting.sentence)
-
-    def _tell_pods(self) -> None:
-        for line in self._progress.take(self._count()):
-            self._say(line)
-
-    def _count(self) -> str:
-        return f"{len(self.pods.running())} of {self.pods.total} running"
+    def _tell_progress(self) -> None:
+        for line in self._progress.take(self._followed.count):
+            self._context.notify(line)

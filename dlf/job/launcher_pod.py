@@ -10,12 +10,12 @@ from dlf.manifest.meta import OwnerReference
 from dlf.manifest.observed import Pod
 
 
-class Launcher:
+class LauncherPod:
     """The launcher's own pod, if it can be read.
 
     Args:
         client: of the cluster.
-        namespace: where the job is; only an owner in the same namespace counts for Kubernetes.
+        namespace: of the job; Kubernetes accepts only an owner in the same namespace.
         env: K8S_POD_NAME or HOSTNAME name the pod.
     """
 
@@ -26,7 +26,7 @@ class Launcher:
         self._name = env.get("K8S_POD_NAME") or (env.get("HOSTNAME", "") if in_cluster else "")
 
     async def owner(self) -> OwnerReference | None:
-        """The reference that makes the job go when the launcher's pod is deleted."""
+        """The reference by which Kubernetes deletes the job together with the launcher's pod."""
         pod = await self._pod()
         if not pod:
             return None
@@ -38,7 +38,7 @@ class Launcher:
         )
 
     async def disruption(self) -> str:
-        """Why the cluster takes this pod away, or "" when it does not."""
+        """Why the cluster removes this pod, or "" when it does not."""
         pod = await self._pod()
         return pod_state.disruption(pod) if pod else ""
 

@@ -1,49 +1,49 @@
-"""The pods of one job: those there are, and how those ended that are gone."""
+"""The pods of one job: those that exist, and the last state of those that were deleted."""
 
 from collections.abc import Iterator, Mapping
 
-from dlf.diagnose.pod_state import is_late, started
-from dlf.diagnose.roles import Identity, identify
+from dlf.diagnose.pod_state import ended_well, has_started, not_started
+from dlf.diagnose.roles import PodIdentity, identify
 from dlf.kube.reflector import Change, Snapshot
 from dlf.logs.multiplexer import Multiplexer
 from dlf.manifest.observed import Pod
 
 
 class Pods:
-    """Kept up to date by `apply`, which shows every pod to the logs, too.
+    """Kept up to date by `apply`, which also hands every pod to the logs.
 
     Args:
         counts: replicas of each role, in the order of ranks.
         logs: told of every pod.
 
     Attributes:
-        here: the pods that there are, by name.
-        gone: those that are not there any more, as last seen; a pod of the same name replaces it.
+        here: the pods that exist, by name.
+        gone: deleted pods as last seen, by name, until a pod of the same name exists again.
         started: names of the pods that have run at some time.
-        late: names of the pods that have not started, or are in the way of those that take their
-            place.
+        not_started: names of the pods that have not started, or are being deleted and hold up
+            those that replace them.
     """
 
     def __init__(self, counts: Mapping[str, int], logs: Multiplexer) -> None:
         self.here: dict[str, Pod] = {}
         self.gone: dict[str, Pod] = {}
         self.started: set[str] = set()
-        self.late: set[str] = set()
+        self.not_started: set[str] = set()
         self._counts = dict(counts)
         self._logs = logs
 
     def __iter__(self) -> Iterator[Pod]:
-        """All of them, also the gone."""
+        """All of them, deleted ones included."""
         yield from self.here.values()
         yield from self.gone.values()
 
     @property
     def total(self) -> int:
-        """How many there are when all are there."""
+        """How many pods the job should have."""
         return sum(self._counts.values())
 
     def apply(self, step: Snapshot[Pod] | Change[Pod]) -> list[Pod]:
-        """Take note of a list or change; the pods that it is about, as they were last seen."""
+        """Apply a list or a change; returns the pods concerned, as they were last seen."""
         match step:
             case Snapshot(items):
                 missing = self.here.keys() - {pod.metadata.name for pod in items}
@@ -54,43 +54,48 @@ class Pods:
             case Change(_, pod):
                 return [self._observe(pod)]
 
-    def identify(self, pod: Pod) -> Identity:
+    def identify(self, pod: Pod) -> PodIdentity:
         """Role and rank of a pod of this job."""
         return identify(pod, self._counts)
 
     @property
     def waiting(self) -> bool:
-        """Whether any pod is late or not there."""
-        return bool(self.late) or len(self.here) < self.total
+        """Whether any pod has not started or does not exist."""
+        return bool(self.not_started) or len(self.here) < self.total
+
+    @property
+    def all_started(self) -> bool:
+        """Whether every pod has run at some time."""
+        return len(self.started) >= self.total
 
     def running(self) -> list[Pod]:
-        """The pods that still run."""
+        """The pods in phase Running."""
         return [pod for pod in self.here.values() if pod.status.phase == "Running"]
 
     def all_succeeded(self) -> bool:
-        """Whether every pod of the job was last seen as Succeeded."""
-        phases = [pod.status.phase for pod in self]
-        return len(phases) >= self.total > 0 and set(phases) == {"Succeeded"}
+        """Whether every pod of the job had succeeded of its own accord when it was last seen."""
+        pods = list(self)
+        return len(pods) >= self.total > 0 and all(map(ended_well, pods))
 
     def _observe(self, pod: Pod) -> Pod:
         name = pod.metadata.name
         self.here[name] = pod
         self.gone.pop(name, None)
-        if started(pod):
+        if has_started(pod):
             self.started.add(name)
-        if is_late(pod):
-            self.late.add(name)
+        if not_started(pod):
+            self.not_started.add(name)
         else:
-            self.late.discard(name)
-        who = self.identify(pod)
-        self._logs.observe(pod, who.role, who.rank)
+            self.not_started.discard(name)
+        identity = self.identify(pod)
+        self._logs.observe(pod, identity.role, identity.rank)
         return pod
 
     def _forget(self, pod: Pod) -> Pod:
-        """A deletion tells the pod's last state, and may be the only one to tell it."""
+        """The event of a deletion carries the pod's last state, often for the first time."""
         name = pod.metadata.name
         self.here.pop(name, None)
-        self.late.discard(name)
+        self.not_started.discard(name)
         self.gone[name] = pod
         self._logs.pod_deleted(name)
         return pod

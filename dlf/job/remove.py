@@ -1,4 +1,4 @@
-"""Taking a job away: all of it, or only what still runs after its end."""
+"""Deletes a job, or stops only the pods that still run after its end."""
 
 from collections.abc import Iterable
 from contextlib import aclosing
@@ -24,12 +24,12 @@ async def remove(client: KubeClient, kind: JobKind, job: Job) -> None:
     Raises:
         Rejected, ClusterLost: of the API server.
     """
-    await ask(client, kind, job)
-    await gone(client, kind, job)
+    await request_deletion(client, kind, job)
+    await wait_deleted(client, kind, job)
 
 
-async def ask(client: KubeClient, kind: JobKind, job: Job) -> None:
-    """Have the job deleted; the cluster goes on with it by itself.
+async def request_deletion(client: KubeClient, kind: JobKind, job: Job) -> None:
+    """Request the job's deletion in the foreground; the cluster completes it by itself.
 
     Raises:
         Rejected, ClusterLost: of the API server.
@@ -38,20 +38,20 @@ async def ask(client: KubeClient, kind: JobKind, job: Job) -> None:
     await client.delete(kind, meta.namespace, meta.name, uid=meta.uid, foreground=True)
 
 
-async def gone(client: KubeClient, kind: JobKind, job: Job) -> None:
-    """Wait until the job and its pods are gone: what they hold is free only then.
+async def wait_deleted(client: KubeClient, kind: JobKind, job: Job) -> None:
+    """Wait until the job and its pods are gone: only then is what they held free.
 
     Raises:
         Rejected, ClusterLost: of the API server.
     """
     meta = job.metadata
     field = f"metadata.name={meta.name}"
-    await _gone(client, kind, meta.namespace, Job, {meta.uid}, field_selector=field)
+    await _wait_gone(client, kind, meta.namespace, Job, {meta.uid}, field_selector=field)
     label = f"{kind.job_label}={meta.name}"
-    await _gone(client, POD, meta.namespace, Pod, None, label_selector=label)
+    await _wait_gone(client, POD, meta.namespace, Pod, None, label_selector=label)
 
 
-async def _gone(
+async def _wait_gone(
     client: KubeClient,
     kind: Kind,
     namespace: str,
@@ -61,7 +61,7 @@ async def _gone(
     label_selector: str = "",
     field_selector: str = "",
 ) -> None:
-    """Wait until none of these objects is left; None means those that there are at first."""
+    """Wait until none of these objects exists; None stands for those that exist at first."""
     selectors = {"label_selector": label_selector, "field_selector": field_selector}
     async with aclosing(list_and_watch(client, kind, namespace, type_, **selectors)) as events:
         async for event in events:
@@ -77,28 +77,27 @@ async def _gone(
                 return
 
 
-def cleans_up(kind: JobKind, job: Job) -> bool:
-    """Whether the operator itself stops what still runs when it has ended this job.
+def operator_cleans_up(kind: JobKind, job: Job) -> bool:
+    """Whether the operator itself stops the pods that still run when it has ended this job.
 
     Volcano always does; a Kubeflow operator when the job's cleanPodPolicy says so.
     """
-    policy = job.clean_pod_policy
-    return kind == VOLCANO_JOB or policy in {"Running", "All"}
+    return kind == VOLCANO_JOB or job.clean_pod_policy in {"Running", "All"}
 
 
-def stays(pods: Iterable[Pod]) -> bool:
-    """Whether any of these pods runs and nobody has asked for its deletion."""
+def any_running(pods: Iterable[Pod]) -> bool:
+    """Whether any of these pods runs, or may still, without being deleted."""
     return any(
         pod.status.phase in {"Pending", "Running"} and not pod.metadata.deletion_timestamp
         for pod in pods
     )
 
 
-async def release(client: KubeClient, kind: JobKind, job: Job) -> None:
-    """Have what still runs of a job whose result is known stopped, so that it holds no cards.
+async def request_pod_stop(client: KubeClient, kind: JobKind, job: Job) -> None:
+    """Ask the operator to stop the pods that still run, so that they hold no accelerators.
 
-    By the operator's own means: Volcano is told to complete the job; a Kubeflow operator cleans up
-    a finished job as its cleanPodPolicy says.
+    Volcano completes the job on a Command; a Kubeflow operator cleans up a finished job by its
+    cleanPodPolicy.
 
     Raises:
         Rejected, ClusterLost: of the API server.

@@ -1,4 +1,4 @@
-"""A watch that outlives refusals."""
+"""A watch that goes on after a refusal, as long as it was allowed before."""
 
 import asyncio
 from collections.abc import Callable
@@ -12,7 +12,8 @@ from dlf.kube.reflector import Change, Snapshot, list_and_watch
 from dlf.kube.request import action_of
 from dlf.manifest.kinds import Kind
 
-_SETTLED = 10.0  # seconds; a watch that is refused is so at once, right after its list
+ALLOWED_AFTER_SECONDS = 10.0
+"""A watch that lasted so long was allowed: a refusal comes right after the list."""
 
 T = TypeVar("T")
 
@@ -22,15 +23,15 @@ async def watch(
     kind: Kind,
     namespace: str,
     type_: type[T],
-    take: Callable[[Snapshot[T] | Change[T]], None],
+    apply: Callable[[Snapshot[T] | Change[T]], None],
     *,
     label_selector: str = "",
     field_selector: str = "",
 ) -> None:
-    """Follow a collection for ever, as `follow` does, and give each step to `take`.
+    """Follow a collection for ever, as `list_and_watch` does, and give each step to `apply`.
 
-    What the server once allowed and now refuses is asked for again: tokens are rotated, roles are
-    being replaced, an authorizer is out of order.
+    What the server once allowed and now refuses is tried again: a token is being rotated, a role
+    replaced, an authorizer is out of order.
 
     Raises:
         Rejected: it refused from the start.
@@ -55,9 +56,11 @@ async def watch(
                         if isinstance(step, Change):
                             allowed = True
                             retry.succeeded()
-                        take(step)
+                        apply(step)
             except Rejected as error:
-                if loop.time() - began > _SETTLED:  # it was allowed, but nothing changed
+                if (
+                    loop.time() - began > ALLOWED_AFTER_SECONDS
+                ):  # it was allowed, but nothing changed
                     allowed = True
                     retry.succeeded()
                 if not allowed:

@@ -1,4 +1,4 @@
-"""One training job on Kubernetes: submit, follow, drain, decide, clean up."""
+"""Runs one training job on Kubernetes: submit, follow, drain the logs, summarize, clean up."""
 
 import asyncio
 from collections.abc import Callable, Mapping
@@ -6,28 +6,27 @@ from collections.abc import Callable, Mapping
 import msgspec
 
 from dlf.diagnose.roles import ranks
-from dlf.errors import DlfError, ExitCode, Rejected
+from dlf.errors import DlfError, Rejected
 from dlf.frameworks.framework import Framework
-from dlf.job.ending import End
+from dlf.job.context import JobContext
+from dlf.job.ending import DRAIN_STOPPED_SECONDS, RULES, Cause, CleanUp
 from dlf.job.follower import Follower
-from dlf.job.launcher_pod import Launcher
-from dlf.job.stop import EXPIRED, SIGNALLED, stop, stop_rest
-from dlf.job.submit import choose_kind, spec_hash, submit
-from dlf.job.summary import decide, with_logs
+from dlf.job.launcher_pod import LauncherPod
+from dlf.job.stop import stop, stop_remaining_pods
+from dlf.job.submit import Submission, choose_kind, spec_hash, submit
+from dlf.job.summary import summarize, with_logs
 from dlf.kube.client import SUBMISSION_ANNOTATION, KubeClient
 from dlf.logs.multiplexer import Multiplexer
-from dlf.manifest.jobs.kind import JobKind
-from dlf.manifest.manifest import Manifest, to_json
+from dlf.manifest.manifest import to_json
 from dlf.manifest.observed import Job
 from dlf.outcome.outcome import Outcome
 from dlf.task.settings import Lifecycle, TaskSettings
 
-_DRAIN = 30.0  # seconds that pods get to end by themselves when the job's result is known
-_DRAIN_STOPPED = 5.0  # the same when they are being stopped
-_LOOK = 5.0  # seconds to find out, when stopped, whether the create arrived
+FIND_SUBMITTED_SECONDS = 5.0
+"""How long dlf, when it is stopped, looks for the job whose creation was not answered."""
 
 
-class Request(msgspec.Struct, frozen=True, kw_only=True):
+class RunRequest(msgspec.Struct, frozen=True, kw_only=True):
     """What to run.
 
     Attributes:
@@ -50,12 +49,12 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
 
 
 async def run(
-    request: Request,
+    request: RunRequest,
     client: KubeClient,
     open_logs: Callable[[int], Multiplexer],
     env: Mapping[str, str],
-    say: Callable[[str], None],
-    detail: Callable[[str], None],
+    notify: Callable[[str], None],
+    verbose: Callable[[str], None],
 ) -> Outcome:
     """Run the job to its end.
 
@@ -64,8 +63,8 @@ async def run(
         client: of the cluster.
         open_logs: makes the multiplexer for a job with this many ranks.
         env: of this process.
-        say: told what the user should know.
-        detail: told what only `--verbose` shows.
+        notify: prints a line for the user.
+        verbose: prints a line with `--verbose`.
 
     Cancelling it stops the job by the rule of `--on_exit`, in bounded time, and is raised again.
 
@@ -73,97 +72,97 @@ async def run(
         Rejected, ClusterLost: the API server refused, or was out of reach for too long; the job,
             if there is one by then, goes on.
     """
-    limits = request.lifecycle
-    launcher = Launcher(client, request.namespace, env)
-    kind = await choose_kind(client, request.framework, request.backend, say)
-    manifest = request.framework.render(request.task, kind, request.suffix)
-    logs = open_logs(ranks(msgspec.json.decode(to_json(manifest), type=Job)))
+    kind = await choose_kind(client, request.framework, request.backend, notify)
+    context = JobContext(
+        client=client,
+        kind=kind,
+        namespace=request.namespace,
+        launcher=LauncherPod(client, request.namespace, env),
+        lifecycle=request.lifecycle,
+        leader=request.framework.leader,
+        notify=notify,
+        verbose=verbose,
+    )
+    submission = Submission(
+        manifest=request.framework.render(request.task, kind, request.suffix),
+        task=request.task,
+        spec_hash=spec_hash(request.framework, request.task, kind),
+        nonce=request.nonce,
+    )
+    logs = open_logs(ranks(msgspec.json.decode(to_json(submission.manifest), type=Job)))
     job: Job | None = None
     try:
-        async with asyncio.timeout(_first(limits.start_timeout, limits.timeout)):
-            job = await submit(
-                client,
-                request.namespace,
-                manifest,
-                task=request.task,
-                digest=spec_hash(request.framework, request.task, kind),
-                nonce=request.nonce,
-                mode=limits.on_existing,
-                owner=None if limits.no_owner else await launcher.owner(),
-                say=say,
-            )
-        outcome = await _follow(request, client, kind, job, launcher, logs, say, detail)
-    except TimeoutError:
-        job = await _submitted(request, client, kind, manifest)
+        job = await _submit_in_time(context, submission)
         if job:
-            await stop(limits.on_exit, client, kind, job, launcher, say, EXPIRED)
-        outcome = Outcome(
-            code=ExitCode.TIMEOUT,
-            job=f"{kind.name} {manifest.metadata.name}",
-            phase="could not be submitted in time",
-            reason="an earlier job of this task, or one of its pods, does not go away",
-        )
+            outcome = await _follow(context, job, logs)
+        else:
+            await _stop_submitted(context, submission, Cause.NOT_SUBMITTED)
+            outcome = _not_submitted(context, submission)
     except asyncio.CancelledError:
         # Until 3.11.4, Python takes no time limit for one in a task that is being cancelled.
         task = asyncio.current_task()
         if task:
             task.uncancel()
-        # The create may have arrived although its answer did not.
-        job = job or await _submitted(request, client, kind, manifest)
         if job:
-            await stop(limits.on_exit, client, kind, job, launcher, say, SIGNALLED)
+            await stop(context, job, RULES[Cause.SIGNAL].stop_seconds)
+        else:
+            await _stop_submitted(context, submission, Cause.SIGNAL)
         raise
     finally:
         await logs.aclose()
     return with_logs(outcome, logs)
 
 
-def _first(*limits: float) -> float | None:
-    """The shorter of two time limits, of which 0 is none."""
-    return min((limit for limit in limits if limit), default=None)
-
-
-async def _submitted(
-    request: Request, client: KubeClient, kind: JobKind, manifest: Manifest
-) -> Job | None:
-    """The job of this very submission, if the API server has it."""
+async def _submit_in_time(context: JobContext, submission: Submission) -> Job | None:
+    """The submitted job, or None when a time limit is over before."""
+    limits = context.lifecycle
+    limit = min(filter(None, (limits.start_timeout, limits.timeout)), default=None)
     try:
-        async with asyncio.timeout(_LOOK):
-            job = await client.get(kind, request.namespace, manifest.metadata.name, Job)
-    except (DlfError, TimeoutError):
+        async with asyncio.timeout(limit):
+            return await submit(context, submission)
+    except TimeoutError:
         return None
-    ours = job and (job.metadata.annotations or {}).get(SUBMISSION_ANNOTATION) == request.nonce
-    return job if ours else None
 
 
-async def _follow(
-    request: Request,
-    client: KubeClient,
-    kind: JobKind,
-    job: Job,
-    launcher: Launcher,
-    logs: Multiplexer,
-    say: Callable[[str], None],
-    detail: Callable[[str], None],
-) -> Outcome:
-    limits, lead = request.lifecycle, request.framework.leader
-    async with Follower(
-        client, kind, job, lead=lead, logs=logs, say=say, detail=detail
-    ) as follower:
+async def _stop_submitted(context: JobContext, submission: Submission, cause: Cause) -> None:
+    """Stop the job of this submission, if it was created although its creation was not answered."""
+    job = None
+    try:
+        async with asyncio.timeout(FIND_SUBMITTED_SECONDS):
+            name = submission.manifest.metadata.name
+            job = await context.client.get(context.kind, context.namespace, name, Job)
+    except (DlfError, TimeoutError):
+        return
+    if job and (job.metadata.annotations or {}).get(SUBMISSION_ANNOTATION) == submission.nonce:
+        await stop(context, job, RULES[cause].stop_seconds)
+
+
+def _not_submitted(context: JobContext, submission: Submission) -> Outcome:
+    rule = RULES[Cause.NOT_SUBMITTED]
+    return Outcome(
+        code=rule.exit_code,
+        job=f"{context.kind.name} {submission.manifest.metadata.name}",
+        phase=rule.words,
+        reason="an earlier job of this task, or one of its pods, is not gone yet",
+    )
+
+
+async def _follow(context: JobContext, job: Job, logs: Multiplexer) -> Outcome:
+    async with Follower(context, job, logs) as follower:
         try:
-            ending = await follower.end(start_timeout=limits.start_timeout, timeout=limits.timeout)
-        except Rejected:  # dlf may not follow it, so nobody does
-            await stop(limits.on_exit, client, kind, job, launcher, say, EXPIRED)
+            ending = await follower.end()
+        except Rejected:  # dlf may not follow it, so nobody would see its end
+            await stop(context, job, RULES[Cause.NOT_ALLOWED].stop_seconds)
             raise
-        known = ending.end in {End.FINAL, End.DELETED}
-        if known:
+        rule = ending.rule
+        if rule.clean_up is not CleanUp.BY_ON_EXIT:
             await follower.refresh()
-        # The result is known; what the pods still have to say is not yet printed.
-        await logs.drain(_DRAIN if known else _DRAIN_STOPPED)
-        outcome = decide(ending, kind, follower, logs, strict=limits.strict)
-        if ending.end is End.FINAL:
-            await stop_rest(client, kind, follower, say)
-        elif ending.end is not End.DELETED:
-            await stop(limits.on_exit, client, kind, follower.job, launcher, say, EXPIRED)
-            await logs.drain(_DRAIN_STOPPED)
+        # The result is known; the last lines of the pods are not yet printed.
+        await logs.drain(rule.drain_seconds)
+        outcome = summarize(context, ending, follower.job, follower.pods, logs)
+        if rule.clean_up is CleanUp.STOP_PODS:
+            await stop_remaining_pods(context, follower)
+        elif rule.clean_up is CleanUp.BY_ON_EXIT:
+            await stop(context, follower.job, rule.stop_seconds)
+            await logs.drain(DRAIN_STOPPED_SECONDS)
         return outcome

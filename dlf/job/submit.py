@@ -7,9 +7,9 @@ from contextlib import suppress
 import msgspec
 
 from dlf.errors import Rejected
-from dlf.frameworks import kind_of
 from dlf.frameworks.framework import Framework, candidates
-from dlf.job.adopt import SPEC_HASH, decide, is_own
+from dlf.job.adopt import SPEC_HASH, is_own, plan_adoption
+from dlf.job.context import JobContext
 from dlf.job.remove import patch, remove
 from dlf.kube.client import SUBMISSION_ANNOTATION, KubeClient
 from dlf.manifest.jobs.kind import JobKind
@@ -23,9 +23,9 @@ _NO_NAME = "0000"  # stands for the random part, so that the hash is of the rest
 
 
 async def choose_kind(
-    client: KubeClient, framework: Framework, backend: str, say: Callable[[str], None]
+    client: KubeClient, framework: Framework, backend: str, notify: Callable[[str], None]
 ) -> JobKind:
-    """The first kind of the framework that the cluster serves; a detour is said.
+    """The first kind of the framework that the cluster serves; another than the first is told.
 
     Raises:
         UsageError: the framework has no kind of this backend.
@@ -35,9 +35,10 @@ async def choose_kind(
     for kind in kinds:
         if kind.plural in await client.served_resources(kind.group, kind.version):
             if kind != kinds[0]:
-                say(f"the cluster does not serve {_told(kinds[0])}; this is a {_told(kind)}")
+                preferred = _served_as(kinds[0])
+                notify(f"the cluster does not serve {preferred}; this is a {_served_as(kind)}")
             return kind
-    wanted = " or ".join(map(_told, kinds))
+    wanted = " or ".join(map(_served_as, kinds))
     raise Rejected(
         f"the cluster does not serve {wanted}",
         "install the operator that does: training-operator, mpi-operator or Volcano",
@@ -46,7 +47,7 @@ async def choose_kind(
     )
 
 
-def _told(kind: JobKind) -> str:
+def _served_as(kind: JobKind) -> str:
     return f"{kind.name} ({kind.api_version})"
 
 
@@ -55,7 +56,7 @@ def spec_hash(framework: Framework, task: TaskSettings, kind: JobKind) -> str:
     return hashlib.sha256(to_json(framework.render(task, kind, _NO_NAME))).hexdigest()[:16]
 
 
-def stamped(
+def annotated(
     manifest: Manifest, annotations: Mapping[str, str], owner: OwnerReference | None
 ) -> Manifest:
     """The manifest with more annotations and an owner."""
@@ -67,65 +68,64 @@ def stamped(
     return msgspec.structs.replace(manifest, metadata=metadata)
 
 
-async def submit(
-    client: KubeClient,
-    namespace: str,
-    manifest: Manifest,
-    *,
-    task: TaskSettings,
-    digest: str,
-    nonce: str,
-    mode: str,
-    owner: OwnerReference | None,
-    say: Callable[[str], None],
-) -> Job:
-    """The job of this task: an earlier one that is still alive, or a new one.
+class Submission(msgspec.Struct, frozen=True, kw_only=True):
+    """What to submit.
 
-    Args:
-        client: of the cluster.
-        namespace: of the job.
+    Attributes:
         manifest: the rendered resource.
         task: the settings it was rendered from; run and task id tell whose job is whose.
-        digest: from `spec_hash`.
-        nonce: random text by which a repeated create knows its own object.
-        mode: of `--on_existing`.
-        owner: the launcher's pod, if it is known.
-        say: is told what happens.
+        spec_hash: from `spec_hash`.
+        nonce: random text by which a repeated create recognises its own object.
+    """
+
+    manifest: Manifest
+    task: TaskSettings
+    spec_hash: str
+    nonce: str
+
+
+async def submit(context: JobContext, submission: Submission) -> Job:
+    """The job of this task: an earlier one that is still alive, or a new one.
 
     Raises:
         Rejected, ClusterLost: of the API server.
     """
-    kind = kind_of(manifest)
-    plan = decide(await _own_jobs(client, kind, namespace, task), mode, digest)
+    client, kind, limits = context.client, context.kind, context.lifecycle
+    owner = None if limits.no_owner else await context.launcher.owner()
+    own = await _own_jobs(context, submission.task)
+    plan = plan_adoption(own, limits.on_existing, submission.spec_hash)
     for job in plan.replace:
-        say(f"deleting {kind.name} {job.metadata.name}, an earlier job of this task")
+        context.notify(f"deleting {kind.name} {job.metadata.name}, an earlier job of this task")
         await remove(client, kind, job)
     if plan.attach:
-        say(f"attached to {kind.name} {plan.attach.metadata.name}, which this task started before")
-        await _adopt(client, kind, plan.attach, owner)
+        name = f"{kind.name} {plan.attach.metadata.name}"
+        context.notify(f"attached to {name}, which this task started before")
+        await _adopt(context, plan.attach, owner)
         return plan.attach
-    body = to_json(stamped(manifest, {SPEC_HASH: digest, SUBMISSION_ANNOTATION: nonce}, owner))
-    job = msgspec.json.decode(await client.create(kind, namespace, body), type=Job)
-    say(f"submitted {kind.name} {job.metadata.name} in namespace {namespace}")
+    annotations = {SPEC_HASH: submission.spec_hash, SUBMISSION_ANNOTATION: submission.nonce}
+    body = to_json(annotated(submission.manifest, annotations, owner))
+    job = msgspec.json.decode(await client.create(kind, context.namespace, body), type=Job)
+    context.notify(f"submitted {kind.name} {job.metadata.name} in namespace {context.namespace}")
     return job
 
 
-async def _own_jobs(
-    client: KubeClient, kind: JobKind, namespace: str, task: TaskSettings
-) -> list[Job]:
+async def _own_jobs(context: JobContext, task: TaskSettings) -> list[Job]:
     """The jobs that this task started: same run and same task. A task without ids has none."""
     if not task.run_id or not task.task_id:
         return []
     selector = f"run-id={label_value(task.run_id)},task-id={label_value(task.task_id)}"
-    jobs, _ = await client.list(kind, namespace, Job, label_selector=selector)
+    jobs, _ = await context.client.list(
+        context.kind, context.namespace, Job, label_selector=selector
+    )
     return [job for job in jobs if is_own(job, task)]
 
 
-async def _adopt(client: KubeClient, kind: JobKind, job: Job, owner: OwnerReference | None) -> None:
-    """Make this launcher's pod the owner in place of that of the try before, which may go."""
+async def _adopt(context: JobContext, job: Job, owner: OwnerReference | None) -> None:
+    """Make this launcher's pod the owner in place of the last try's, which may be deleted."""
     owners = {each.uid for each in job.metadata.owner_references or ()}
     if not owner or owner.uid in owners:
         return
     references = msgspec.to_builtins([owner])
-    with suppress(Rejected):  # to be owned is good to have
-        await patch(client, kind, job, {"metadata": {"ownerReferences": references}})
+    change = {"metadata": {"ownerReferences": references}}
+    with suppress(Rejected):  # the job runs without an owner, too
+        await patch(context.client, context.kind, job, change)

@@ -1,6 +1,6 @@
-"""Whether the nodes of a cluster could ever hold all pods of a job: necessary conditions only.
+"""Checks whether the nodes of a cluster could ever hold all pods of a job.
 
-What runs there now is not looked at, since it ends some day.
+Necessary conditions only: pods that run there now are left out of account, since they end.
 """
 
 from collections import Counter
@@ -42,15 +42,15 @@ class Node(Observed):
     status: NodeStatus = NodeStatus()
 
 
-class Role(msgspec.Struct, frozen=True):
-    """Some pods that are alike."""
+class RolePods(msgspec.Struct, frozen=True):
+    """The pods of one role: all have the same spec."""
 
     name: str
     replicas: int
     spec: PodSpec
 
 
-def obstacle(nodes: Sequence[Node], roles: Sequence[Role]) -> str:
+def unschedulable_reason(nodes: Sequence[Node], roles: Sequence[RolePods]) -> str:
     """Why the pods can never all run, or "" when nothing is known against it."""
     wanted: Counter[str] = Counter()
     offered: dict[str, Decimal] = {}
@@ -62,9 +62,9 @@ def obstacle(nodes: Sequence[Node], roles: Sequence[Role]) -> str:
             reasons = ", ".join(f"{count} {reason}" for reason, count in refusals.most_common(4))
             return f"none of {len(nodes)} nodes takes a {role.name}: {reasons or 'there is none'}"
         requests = _requests(role.spec)
-        places = sum(_places(node, requests) for node in matching)
+        places = sum(_pods_that_fit(node, requests) for node in matching)
         if places < role.replicas:
-            lacking = _lacking(matching, requests)
+            lacking = _missing_resource(matching, requests)
             return (
                 f"{len(matching)} matching nodes have room for {places} of {role.replicas}"
                 f" {role.name} pods" + (f": {lacking}" if lacking else "")
@@ -95,12 +95,12 @@ def _refusal(node: Node, spec: PodSpec) -> str:
             return f"without {key}={value}"
     required = spec.affinity.node_affinity if spec.affinity else None
     terms = required.required.node_selector_terms if required else []
-    if terms and not any(all(_holds(r, labels) for r in t.match_expressions) for t in terms):
+    if terms and not any(all(_matches(r, labels) for r in t.match_expressions) for t in terms):
         return "outside the node affinity"
     return ""
 
 
-def _holds(rule: NodeSelectorRequirement, labels: Mapping[str, str]) -> bool:
+def _matches(rule: NodeSelectorRequirement, labels: Mapping[str, str]) -> bool:
     match rule.operator:
         case "In":
             return labels.get(rule.key) in rule.values
@@ -128,14 +128,14 @@ def _allocatable(node: Node) -> dict[str, Decimal]:
     return {name: size(quantity) for name, quantity in (node.status.allocatable or {}).items()}
 
 
-def _places(node: Node, requests: Mapping[str, Decimal]) -> int:
+def _pods_that_fit(node: Node, requests: Mapping[str, Decimal]) -> int:
     """How many such pods an empty node holds."""
     there = _allocatable(node)
     room = [int(there.get(name, Decimal(0)) // amount) for name, amount in requests.items()]
     return min([*room, int(there.get("pods", Decimal(110)))])
 
 
-def _lacking(nodes: Sequence[Node], requests: Mapping[str, Decimal]) -> str:
+def _missing_resource(nodes: Sequence[Node], requests: Mapping[str, Decimal]) -> str:
     """The resource that each pod wants more of than any node has, or ""."""
     for name, amount in requests.items():
         most = max(_allocatable(node).get(name, Decimal(0)) for node in nodes)

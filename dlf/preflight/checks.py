@@ -1,4 +1,4 @@
-"""Whether a cluster would run a task: everything that can be known before submitting it."""
+"""Checks whether a cluster would run a task, as far as that can be known before submitting it."""
 
 import asyncio
 import enum
@@ -17,9 +17,9 @@ from dlf.manifest.jobs.volcano import VOLCANO_JOB, VolcanoJobSpec
 from dlf.manifest.kinds import Kind
 from dlf.manifest.manifest import Manifest, to_json
 from dlf.manifest.names import NAME_LIMIT
-from dlf.preflight.capacity import Node, obstacle
+from dlf.preflight.capacity import Node, unschedulable_reason
 from dlf.preflight.permissions import Verb, verbs
-from dlf.preflight.references import Reference, references, roles
+from dlf.preflight.references import Reference, pods_by_role, references
 from dlf.task.settings import TaskSettings
 
 _NAMESPACE = Kind(group="", version="v1", name="Namespace", plural="namespaces")
@@ -28,24 +28,24 @@ _ROLE = "see docs/how-to/rbac.md"
 
 
 class Result(enum.Enum):
-    """What came of one check."""
+    """The result of one check."""
 
     OK = "ok"
-    NOTE = "note"  # a job runs, but something is worth knowing
-    UNKNOWN = "unknown"  # may not be looked at
+    NOTE = "note"  # a job runs, but not all that it names exists
+    UNKNOWN = "unknown"  # dlf may not read it
     FAILED = "FAILED"
 
 
-class Line(msgspec.Struct, frozen=True):
-    """One line of the table: what was looked at, what was found, what to do about it."""
+class CheckLine(msgspec.Struct, frozen=True):
+    """One line of the table: what was checked, what was found, what to do about it."""
 
     check: str
     result: Result
-    found: str
+    finding: str
     remedy: str = ""
 
 
-Lines = list[Line]
+Lines = list[CheckLine]
 
 
 async def check(
@@ -57,7 +57,7 @@ async def check(
     backend: str,
     suffix: str,
 ) -> Lines:
-    """All checks, made at the same time.
+    """Run all checks at the same time.
 
     Raises:
         ClusterLost: the API server cannot be reached.
@@ -65,12 +65,12 @@ async def check(
     """
     try:
         kind = await choose_kind(client, framework, backend, lambda _: None)
-        served = Line("API", Result.OK, f"{kind.name} {kind.api_version}")
+        served = CheckLine("API", Result.OK, f"{kind.name} {kind.api_version}")
     except Rejected as error:
         kind = candidates(framework, backend)[0]
-        served = Line("API", Result.FAILED, error.message, error.hint)
+        served = CheckLine("API", Result.FAILED, error.message, error.hint)
     manifest = framework.render(task, kind, suffix)
-    looks: list[Coroutine[Any, Any, Lines]] = [
+    checks: list[Coroutine[Any, Any, Lines]] = [
         _permissions(client, namespace, kind),
         _namespace(client, namespace),
         _queue(client, manifest),
@@ -78,8 +78,8 @@ async def check(
         *(_reference(client, namespace, each) for each in references(manifest)),
     ]
     if served.result is Result.OK:
-        looks.append(_dry_run(client, namespace, kind, manifest))
-    found = await asyncio.gather(*looks)
+        checks.append(_dry_run(client, namespace, kind, manifest))
+    found = await asyncio.gather(*checks)
     return [served, _names(manifest), *(line for lines in found for line in lines)]
 
 
@@ -88,10 +88,10 @@ async def _permissions(client: KubeClient, namespace: str, kind: Kind) -> Lines:
     try:
         allowed = await asyncio.gather(*(_may(client, namespace, each) for each in wanted))
     except Rejected as error:
-        return [Line("permissions", Result.UNKNOWN, error.message)]
+        return [CheckLine("permissions", Result.UNKNOWN, error.message)]
     missing = [each for each, is_allowed in zip(wanted, allowed, strict=True) if not is_allowed]
     return [_denied(each) for each in missing] or [
-        Line("permissions", Result.OK, f"all {len(wanted)} that dlf uses")
+        CheckLine("permissions", Result.OK, f"all {len(wanted)} that dlf uses")
     ]
 
 
@@ -101,12 +101,12 @@ async def _may(client: KubeClient, namespace: str, verb: Verb) -> bool:
     return await client.is_allowed(verb.verb, (verb.group, plural, sub), where)
 
 
-def _denied(verb: Verb) -> Line:
+def _denied(verb: Verb) -> CheckLine:
     needed = verb.permission.need == "run"
-    return Line(
+    return CheckLine(
         "permissions",
         Result.FAILED if needed else Result.NOTE,
-        f"may not {verb.words}, to {verb.permission.why}",
+        f"may not {verb.text}, to {verb.permission.why}",
         f"add it to the {'ClusterRole' if verb.permission.cluster else 'Role'}; {_ROLE}",
     )
 
@@ -115,17 +115,17 @@ async def _namespace(client: KubeClient, namespace: str) -> Lines:
     try:
         there = await client.get(_NAMESPACE, "", namespace, msgspec.Raw)
     except Rejected as error:
-        return [Line("namespace", Result.UNKNOWN, error.message)]
+        return [CheckLine("namespace", Result.UNKNOWN, error.message)]
     if there is None:
         return [
-            Line(
+            CheckLine(
                 "namespace",
                 Result.FAILED,
                 f"{namespace} does not exist",
                 "create it, or give another --namespace",
             )
         ]
-    return [Line("namespace", Result.OK, namespace)]
+    return [CheckLine("namespace", Result.OK, namespace)]
 
 
 async def _queue(client: KubeClient, manifest: Manifest) -> Lines:
@@ -139,14 +139,14 @@ async def _queue(client: KubeClient, manifest: Manifest) -> Lines:
     except Rejected as error:
         if kind_of(manifest) != VOLCANO_JOB and error.status == 404:
             remedy = "leave --queue out, or install Volcano"
-            return [Line("queue", Result.FAILED, "the cluster has no queues", remedy)]
-        return [Line("queue", Result.UNKNOWN, error.message)]
+            return [CheckLine("queue", Result.FAILED, "the cluster has no queues", remedy)]
+        return [CheckLine("queue", Result.UNKNOWN, error.message)]
     if queue is None:
-        return [Line("queue", Result.FAILED, f"{name} does not exist", "give another --queue")]
+        return [CheckLine("queue", Result.FAILED, f"{name} does not exist", "give another --queue")]
     if queue.status.state not in {"", "Open"}:
         remedy = "have it opened, or give another --queue"
-        return [Line("queue", Result.FAILED, f"{name} is {queue.status.state}", remedy)]
-    return [Line("queue", Result.OK, f"{name} is open")]
+        return [CheckLine("queue", Result.FAILED, f"{name} is {queue.status.state}", remedy)]
+    return [CheckLine("queue", Result.OK, f"{name} is open")]
 
 
 async def _reference(client: KubeClient, namespace: str, wanted: Reference) -> Lines:
@@ -155,41 +155,41 @@ async def _reference(client: KubeClient, namespace: str, wanted: Reference) -> L
     try:
         there = await client.get(kind, where, wanted.name, msgspec.Raw)
     except Rejected as error:
-        return [Line(kind.name, Result.UNKNOWN, error.message)]
+        return [CheckLine(kind.name, Result.UNKNOWN, error.message)]
     if there is not None:
-        return [Line(kind.name, Result.OK, wanted.name)]
+        return [CheckLine(kind.name, Result.OK, wanted.name)]
     if wanted.optional:
         found = f"{wanted.name} does not exist; images are pulled without it"
-        return [Line(kind.name, Result.NOTE, found, "create it, or change HUBSECRET")]
+        return [CheckLine(kind.name, Result.NOTE, found, "create it, or change HUBSECRET")]
     found = f"{wanted.name} does not exist; pods would wait for it for ever"
-    return [Line(kind.name, Result.FAILED, found, "create it, or do not mount or name it")]
+    return [CheckLine(kind.name, Result.FAILED, found, "create it, or do not mount or name it")]
 
 
 async def _nodes(client: KubeClient, manifest: Manifest) -> Lines:
     try:
         nodes, _ = await client.list(_NODE, "", Node)
     except Rejected as error:
-        return [Line("nodes", Result.UNKNOWN, error.message)]
-    pods = roles(manifest)
-    if found := obstacle(nodes, pods):
+        return [CheckLine("nodes", Result.UNKNOWN, error.message)]
+    pods = pods_by_role(manifest)
+    if found := unschedulable_reason(nodes, pods):
         remedy = "ask for less, or for other nodes (KFJ_TASK_NODE_SELECTOR, KFJ_TASK_RESOURCE_*)"
-        return [Line("nodes", Result.FAILED, found, remedy)]
+        return [CheckLine("nodes", Result.FAILED, found, remedy)]
     total = sum(role.replicas for role in pods)
-    return [Line("nodes", Result.OK, f"{len(nodes)} nodes, which could hold all {total} pods")]
+    return [CheckLine("nodes", Result.OK, f"{len(nodes)} nodes, which could hold all {total} pods")]
 
 
-def _names(manifest: Manifest) -> Line:
+def _names(manifest: Manifest) -> CheckLine:
     job = manifest.metadata.name
-    pods = (f"{job}-{role.name}-{max(role.replicas - 1, 0)}" for role in roles(manifest))
+    pods = (f"{job}-{role.name}-{max(role.replicas - 1, 0)}" for role in pods_by_role(manifest))
     longest = max([job, *pods], key=len)
     if len(longest) > NAME_LIMIT:
-        return Line(
+        return CheckLine(
             "names",
             Result.FAILED,
             f"{longest} has {len(longest)} characters, {NAME_LIMIT} are allowed",
             "use shorter names of roles",
         )
-    return Line("names", Result.OK, f"the longest is {longest}")
+    return CheckLine("names", Result.OK, f"the longest is {longest}")
 
 
 async def _dry_run(client: KubeClient, namespace: str, kind: Kind, manifest: Manifest) -> Lines:
@@ -197,13 +197,13 @@ async def _dry_run(client: KubeClient, namespace: str, kind: Kind, manifest: Man
     try:
         stored = await client.create(kind, namespace, body, dry_run=True)
     except Rejected as error:
-        return [Line("dry run", Result.FAILED, error.message, error.hint)]
+        return [CheckLine("dry run", Result.FAILED, error.message, error.hint)]
     # API servers before 1.25 do not know strict validation: they drop what they do not know.
     dropped = list(_dropped(msgspec.json.decode(body), msgspec.json.decode(stored), ""))
     if dropped:
         found = f"the API server drops {', '.join(dropped[:5])}"
-        return [Line("dry run", Result.FAILED, found, "update the operator's CRD")]
-    return [Line("dry run", Result.OK, "the API server accepts it, and drops nothing")]
+        return [CheckLine("dry run", Result.FAILED, found, "update the operator's CRD")]
+    return [CheckLine("dry run", Result.OK, "the API server accepts it, and drops nothing")]
 
 
 def _dropped(sent: Any, stored: Any, path: str) -> Iterable[str]:

@@ -1,6 +1,6 @@
-"""Every permission that dlf uses, and what for.
+"""The permissions that dlf uses, and what each is for.
 
-`dlf check`, docs/how-to/rbac.md and examples/rbac.yaml are made of this table.
+`dlf check`, docs/how-to/rbac.md and examples/rbac.yaml are made from this table.
 """
 
 from typing import Literal
@@ -171,7 +171,7 @@ class Verb(msgspec.Struct, frozen=True):
     permission: Permission
 
     @property
-    def words(self) -> str:
+    def text(self) -> str:
         """Such as `create pytorchjobs.kubeflow.org`."""
         return f"{self.verb} {self.resource}" + (f".{self.group}" if self.group else "")
 

@@ -1,4 +1,4 @@
-"""The objects that a job's pods need to be there."""
+"""Lists the objects that a job's pods refer to and that must exist."""
 
 from collections.abc import Iterable
 
@@ -8,7 +8,7 @@ from dlf.manifest.jobs.volcano import VolcanoJobSpec
 from dlf.manifest.kinds import Kind
 from dlf.manifest.manifest import Manifest
 from dlf.manifest.pods import PodSpec
-from dlf.preflight.capacity import Role
+from dlf.preflight.capacity import RolePods
 
 CLAIM = Kind(group="", version="v1", name="PersistentVolumeClaim", plural="persistentvolumeclaims")
 CONFIG_MAP = Kind(group="", version="v1", name="ConfigMap", plural="configmaps")
@@ -19,27 +19,27 @@ PRIORITY_CLASS = Kind(
 
 
 class Reference(msgspec.Struct, frozen=True):
-    """An object by name. Without an optional one pods still start."""
+    """An object by name. Pods start without an `optional` one."""
 
     kind: Kind
     name: str
     optional: bool = False
 
 
-def roles(manifest: Manifest) -> list[Role]:
+def pods_by_role(manifest: Manifest) -> list[RolePods]:
     """The pods of a job."""
     spec = manifest.spec
     if isinstance(spec, VolcanoJobSpec):
-        return [Role(task.name, task.replicas, task.template.spec) for task in spec.tasks]
+        return [RolePods(task.name, task.replicas, task.template.spec) for task in spec.tasks]
     return [
-        Role(name.lower(), replica.replicas, replica.template.spec)
+        RolePods(name.lower(), replica.replicas, replica.template.spec)
         for name, replica in spec.replica_specs.items()
     ]
 
 
 def references(manifest: Manifest) -> list[Reference]:
-    """What the pods of a job refer to, each once."""
-    found = [each for role in roles(manifest) for each in _of_pod(role.spec)]
+    """The objects that the pods of a job refer to, each once."""
+    found = [each for role in pods_by_role(manifest) for each in _of_pod(role.spec)]
     if isinstance(manifest.spec, VolcanoJobSpec) and manifest.spec.priority_class_name:
         found.append(Reference(PRIORITY_CLASS, manifest.spec.priority_class_name))
     return list(dict.fromkeys(found))

@@ -26,7 +26,7 @@ def test_list_shows_jobs_of_every_kind_the_newest_first(cluster: Console) -> Non
 
     assert cluster.run("list") == ExitCode.SUCCEEDED
     head, *rows = [line.split() for line in cluster.out.splitlines()]
-    assert head == ["KIND", "NAME", "STATE", "READY", "AGE", "TASK"]
+    assert head == ["KIND", "NAME", "STATE", "RUNNING", "AGE", "TASK"]
     assert sorted(row[:-2] + row[-1:] for row in rows) == [
         ["PyTorchJob", "first", "running", "1/1", "train"],
         ["Volcano", "Job", "second", "queued", "0/3", "\u8bad\u7ec3"],

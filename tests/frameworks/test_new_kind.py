@@ -8,7 +8,7 @@ import itertools
 import msgspec
 import pytest
 
-from dlf.diagnose.roles import Identity, identify, replicas
+from dlf.diagnose.roles import PodIdentity, identify, replicas
 from dlf.frameworks import BY_NAME, _kubeflow, job_kinds, job_state, kind_of
 from dlf.frameworks._pod import pod_template
 from dlf.frameworks._shell import bash
@@ -71,7 +71,7 @@ def test_new_kind_is_read_back(manifest: Manifest) -> None:
     assert Phase.SUBMITTED is job_state(read).phase
     labels = {NEWJOB.role_label: "worker", NEWJOB.index_label: "1"}
     pod = Pod(metadata=Meta(name="newjob-1f2e-worker-1", labels=labels))
-    assert Identity("worker", 1, 1) == identify(pod, replicas(read))
+    assert PodIdentity("worker", 1, 1) == identify(pod, replicas(read))
 
 
 def test_new_kind_is_permitted(manifest: Manifest) -> None:

@@ -12,7 +12,9 @@ from job.stage import Stage
 
 from dlf.errors import ExitCode
 from dlf.frameworks import BY_NAME
-from dlf.job.submit import choose_kind, spec_hash, submit
+from dlf.job.context import JobContext
+from dlf.job.launcher_pod import LauncherPod
+from dlf.job.submit import Submission, choose_kind, spec_hash, submit
 from dlf.kube.client import KubeClient
 from dlf.kube.cluster_config import ClusterConfig
 from dlf.task.load import load, split
@@ -112,17 +114,21 @@ def test_submitting_takes_little_work() -> None:
         async with KubeClient(ClusterConfig(origin="test", server=api.url)) as client:
             before = time.process_time()
             kind = await choose_kind(client, framework, "auto", print)
-            await submit(
-                client,
-                "ml",
-                framework.render(task, kind, suffix),
-                task=task,
-                digest=spec_hash(framework, task, kind),
-                nonce=suffix,
-                mode="auto",
-                owner=None,
-                say=lambda _: None,
+            context = JobContext(
+                client=client,
+                kind=kind,
+                namespace="ml",
+                launcher=LauncherPod(client, "ml", {}),
+                notify=lambda _: None,
+                verbose=lambda _: None,
             )
+            submission = Submission(
+                manifest=framework.render(task, kind, suffix),
+                task=task,
+                spec_hash=spec_hash(framework, task, kind),
+                nonce=suffix,
+            )
+            await submit(context, submission)
             return time.process_time() - before
 
     async def scenario() -> list[float]:

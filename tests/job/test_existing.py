@@ -187,7 +187,7 @@ def test_job_that_does_not_go_away_ends_in_the_start_timeout() -> None:
     assert played.code == ExitCode.TIMEOUT
     assert played.said[-1] == (
         f"PyTorchJob {JOB} could not be submitted in time: "
-        "an earlier job of this task, or one of its pods, does not go away"
+        "an earlier job of this task, or one of its pods, is not gone yet"
     )
     assert 600 <= played.ended < 601
 

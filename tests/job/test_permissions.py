@@ -61,7 +61,7 @@ def test_nothing_is_asked_for_that_is_not_in_the_table(framework: str, kind: Kin
     """A history that uses all of it, and not more."""
     played = play(rich, framework=framework, before=launcher, env={"K8S_POD_NAME": "launcher"})
 
-    known = {verb.words for verb in verbs(kind)}
+    known = {verb.text for verb in verbs(kind)}
     assert played.code == ExitCode.SUCCEEDED
     assert used(played) <= known
     # `get` of the job is for lost answers, queues are read when there is a PodGroup.
@@ -83,7 +83,7 @@ def test_least_role_is_enough() -> None:
         launcher(stage)
         for verb in verbs(PYTORCHJOB):
             if verb.permission.need != "run":
-                what, _, full = verb.words.partition(" ")
+                what, _, full = verb.text.partition(" ")
                 stage.api.denied.add((what, full))
 
     played = play(history, before=before, env={"K8S_POD_NAME": "launcher"})

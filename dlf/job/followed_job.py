@@ -1,0 +1,107 @@
+"""What is known of a job that is followed, and since when."""
+
+import msgspec
+
+from dlf.diagnose.pending import PendingReason
+from dlf.diagnose.pod_state import ended_well, has_ended
+from dlf.diagnose.start_reasons import StartReasons
+from dlf.frameworks import job_state
+from dlf.job.pods import Pods
+from dlf.manifest.jobs.volcano import VOLCANO_JOB
+from dlf.manifest.observed import Job
+from dlf.manifest.phase import JobState, Phase
+from dlf.task.settings import Lifecycle
+
+
+class FollowedJob:
+    """The state that `decision.decide` decides from. All times are seconds of one clock.
+
+    Args:
+        job: as it was created or found.
+        pods: of the job.
+        reasons: why pods have not started.
+        limits: the time limits.
+        leader: the role whose pod 0 decides when the job succeeds, or "".
+
+    Attributes:
+        job: as it was last seen.
+        deleted: None, or why it counts as deleted; may be "".
+        since: when following began.
+        waiting_since: since when not all pods have started; None when all have.
+        finishing_since: since when it is known what the job will come to, although its state does
+            not say so yet; None when it is not.
+        changed_at: when the job or a pod last changed.
+        told: by topic, the last notice and when it was checked.
+    """
+
+    def __init__(
+        self, job: Job, pods: Pods, reasons: StartReasons, limits: Lifecycle, leader: str
+    ) -> None:
+        self.job = job
+        self.pods = pods
+        self.reasons = reasons
+        self.limits = limits
+        self.leader = leader
+        self.deleted: str | None = None
+        self.since = self.changed_at = 0.0
+        self.waiting_since: float | None = None
+        self.finishing_since: float | None = None
+        self.told: dict[str, tuple[object, float]] = {}
+
+    @property
+    def state(self) -> JobState:
+        """The job's own state."""
+        return job_state(self.job)
+
+    @property
+    def inferred_state(self) -> JobState | None:
+        """What a job that is FINISHING will come to; None while that is open.
+
+        A Volcano Job goes to the state that its phase is named after. mpi-operator's Failed without
+        a completionTime is provisional as long as the launcher lives, which may yet succeed.
+        """
+        state, status = self.state, self.job.status
+        if state.phase is not Phase.FINISHING or status is None:
+            return None
+        if self.job.api_version == VOLCANO_JOB.api_version:
+            completing = status.state and status.state.phase == "Completing"
+            phase = Phase.SUCCEEDED if completing else Phase.FAILED
+        elif any(
+            self.pods.identify(pod).role == "launcher" and not has_ended(pod)
+            for pod in self.pods.here.values()
+        ):
+            return None
+        else:
+            holding = {each.type for each in status.conditions or () if each.status == "True"}
+            phase = Phase.FAILED if "Failed" in holding else Phase.SUCCEEDED
+        return msgspec.structs.replace(state, phase=phase)
+
+    @property
+    def leader_succeeded(self) -> bool:
+        """Whether the leader has succeeded. Its failure is left to the operator's policies."""
+        if not self.leader:
+            return False
+        pod = self.pods.here.get(f"{self.job.metadata.name}-{self.leader}-0")
+        return pod is not None and ended_well(pod)
+
+    @property
+    def count(self) -> str:
+        """Such as `2 of 3 running`."""
+        return f"{len(self.pods.running())} of {self.pods.total} running"
+
+    def pending_reason(self) -> PendingReason | None:
+        """What the pods wait for, or None when all have started."""
+        return self.reasons.pending_reason(list(self.pods.here.values()), self.pods.total)
+
+    def changed(self, now: float) -> None:
+        """The job, a pod, or a reason for waiting has changed: note since when things are so."""
+        self.changed_at = now
+        if not self.pods.waiting:
+            self.waiting_since = None
+            self.told.pop("waiting", None)
+        elif self.waiting_since is None:
+            self.waiting_since = now
+        if not self.inferred_state:
+            self.finishing_since = None
+        elif self.finishing_since is None:
+            self.finishing_since = now
