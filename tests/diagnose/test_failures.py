@@ -4,6 +4,7 @@ import asyncio
 import json
 
 import pytest
+from diagnose import log_ends
 from job.histories import FIRST, JOB, MASTER, SECOND, fail, three_pods
 from job.play import Played, play
 from job.stage import Stage
@@ -283,3 +284,84 @@ def test_termination_message_is_one_short_line() -> None:
 
     assert 4090 < len(message) <= 4096
     assert message.decode().startswith(f"PyTorchJob {JOB} failed: pod {MASTER}")
+
+
+def test_exception_above_torchruns_boilerplate_is_shown_before_the_last_lines() -> None:
+    """The pod's rank is that of its place in the job, the process's that of torch.distributed."""
+
+    async def history(stage: Stage) -> None:
+        job, pods = await three_pods(stage)
+        traceback = log_ends.prefixed("[rank5]: ", log_ends.NO_DATA).split("\n")
+        boilerplate = log_ends.torchrun(error_file="/tmp/error.json").split("\n")
+        stage.ends(pods[1], 1, *traceback, *boilerplate)
+        await fail(stage, job)
+
+    played = play(history)
+
+    start = next(i for i, line in enumerate(played.said) if f"{JOB} failed: " in line)
+    assert played.said[start : start + 11] == [
+        f"PyTorchJob {JOB} failed: pod {FIRST} (worker, rank 1): exit code 1, on node node-1;"
+        " process rank 5: ValueError: no data",
+        f"  traceback of {FIRST}, process rank 5:",
+        *(f"  | {line}" for line in log_ends.NO_DATA.split("\n")),
+        "  the process wrote its error to /tmp/error.json",
+        f"  last lines of {FIRST}:",
+        "  | train.py FAILED",
+    ]
+    assert played.said[start + 10 + 19] == f"  | {'=' * 60}"
+    assert played.outcome
+    evidence = json.loads(report.to_json(played.outcome))["failures"][0]["evidence"]
+    assert evidence == {
+        "error": "ValueError: no data",
+        "traceback": log_ends.NO_DATA.split("\n"),
+        "process_rank": 5,
+        "local_rank": 1,
+        "process_exit_code": 1,
+        "error_file": "/tmp/error.json",
+        "source": "torchrun",
+        "is_victim": False,
+    }
+
+
+def test_pod_that_only_lost_its_peer_stands_behind_the_one_with_a_cause() -> None:
+    """Its container ended first: the other's launcher waited for its processes."""
+
+    async def history(stage: Stage) -> None:
+        job, pods = await three_pods(stage)
+        stage.ends(pods[0], 1, *log_ends.GLOO_VICTIM.split("\n"))
+        await asyncio.sleep(30)
+        stage.ends(pods[2], 1, *log_ends.NO_DATA.split("\n"))
+        await fail(stage, job)
+
+    played = play(history)
+
+    assert f"pod {SECOND} (worker, rank 2): exit code 1" in headline(played)
+    assert f"  then pod {MASTER} (master, rank 0): exit code 1, on node node-1" in played.said
+
+
+def test_error_at_the_end_of_a_line_of_updates_is_shown() -> None:
+    r"""8 KB of `\r`: a reader of a terminal saw only the last of them."""
+
+    async def history(stage: Stage) -> None:
+        job, pods = await three_pods(stage)
+        bar = "\r".join(f"{n:3}%|{'#' * 75}" for n in range(100))
+        stage.ends(pods[1], 1, f"{bar}\rRuntimeError: disk full")
+        await fail(stage, job)
+
+    assert "  | RuntimeError: disk full" in play(history).said
+
+
+@pytest.mark.parametrize(
+    ("code", "name"), [(247, "SIGKILL"), (250, "SIGABRT"), (245, "SIGSEGV"), (241, "SIGTERM")]
+)
+def test_signal_that_a_launcher_in_python_passes_on_is_named(code: int, name: str) -> None:
+    """paddle.distributed.launch exits with -9, and the system makes 247 of it."""
+
+    async def history(stage: Stage) -> None:
+        job, pods = await three_pods(stage)
+        stage.ends(pods[1], code)
+        await fail(stage, job)
+
+    assert f"exit code {code}, its launcher's process was ended by {name}" in headline(
+        play(history)
+    )
