@@ -4,6 +4,7 @@ The only place that exits. A second SIGINT or SIGTERM ends the process at once, 
 """
 
 import contextlib
+import io
 import os
 import sys
 from collections.abc import Coroutine
@@ -11,22 +12,17 @@ from typing import Any, NoReturn
 
 from dlf.cli import main
 from dlf.edge import Edge
-from dlf.errors import DlfError, ExitCode, Interrupted
+from dlf.errors import DlfError, ExitCode, Interrupted, OutputFailed
 
 _MAX_COLUMNS = 100  # longer lines are hard to read
-_DEFAULT_COLUMNS = 80  # when stdout is no terminal
+_MIN_COLUMNS = 40  # narrower terminals wrap the lines themselves
+_DEFAULT_COLUMNS = 80  # when stdout is not a terminal, or one that does not know its size
 
 
 def run() -> NoReturn:
     """Run dlf as this process."""
     _open_streams()
-    code = _guarded(sys.argv)
-    try:
-        sys.stdout.flush()
-    except BrokenPipeError:
-        # The reader has gone; keep the interpreter from complaining about it at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    sys.exit(code)
+    sys.exit(_guarded(sys.argv))
 
 
 def _open_streams() -> None:
@@ -40,8 +36,11 @@ def _open_streams() -> None:
         except OSError:
             os.open(os.devnull, os.O_RDWR)  # takes the lowest free number, which is this one
             os.set_inheritable(descriptor, True)
+    # What no encoding can carry is printed as an escape.
     sys.stdout = sys.stdout or open(1, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
     sys.stderr = sys.stderr or open(2, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")
 
 
 def _guarded(argv: list[str]) -> ExitCode:
@@ -57,7 +56,8 @@ def _guarded(argv: list[str]) -> ExitCode:
     except Exception:
         import traceback
 
-        traceback.print_exc()
+        with contextlib.suppress(OSError, ValueError):  # stderr may be full or closed, too
+            traceback.print_exc()
         _notify("this is a bug in dlf; please report it with the lines above")
         return ExitCode.BUG
 
@@ -65,7 +65,7 @@ def _guarded(argv: list[str]) -> ExitCode:
 def _edge() -> Edge:
     return Edge(
         env=os.environ,
-        out=sys.stdout.write,
+        out=_print,
         notify=_notify,
         stdout=sys.stdout.fileno(),
         terminal=sys.stdout.isatty(),
@@ -73,6 +73,24 @@ def _edge() -> Edge:
         run=_run_coroutine,
         token=lambda digits: os.urandom((digits + 1) // 2).hex()[:digits],
     )
+
+
+def _print(text: str) -> None:
+    """Write to stdout, at once.
+
+    Raises:
+        OutputFailed: it cannot be written.
+        BrokenPipeError: its reader has gone.
+    """
+    try:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+    except OSError as error:
+        # What is still buffered goes nowhere, or each further flush would fail again.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        if isinstance(error, BrokenPipeError):
+            raise
+        raise OutputFailed(f"cannot write to standard output: {error.strerror}") from None
 
 
 def _notify(line: str) -> None:
@@ -83,10 +101,12 @@ def _notify(line: str) -> None:
 
 
 def _width() -> int:
+    """Columns for text; a terminal that does not know its size says 0."""
     try:
-        return min(os.get_terminal_size(sys.stdout.fileno()).columns, _MAX_COLUMNS)
+        columns = os.get_terminal_size(sys.stdout.fileno()).columns
     except OSError:
-        return _DEFAULT_COLUMNS
+        columns = 0
+    return min(max(columns or _DEFAULT_COLUMNS, _MIN_COLUMNS), _MAX_COLUMNS)
 
 
 def _run_coroutine(work: Coroutine[Any, Any, Any]) -> Any:

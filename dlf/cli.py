@@ -10,6 +10,7 @@ from dlf.edge import Edge
 from dlf.errors import ExitCode, UsageError, nearest
 
 _HELP = {"-h", "--help"}
+_VERSION = {"-V", "--version"}
 
 
 def _version(argv: Sequence[str], edge: Edge) -> ExitCode:
@@ -81,11 +82,17 @@ def main(words: Sequence[str], edge: Edge) -> ExitCode:
         return _help(edge)
     if command == "help":
         command, rest = rest[0], ["--help"]
-    if command in COMMANDS or command == "--version":
-        return COMMANDS[command.lstrip("-")][1](rest, edge)
+    if command in _VERSION:
+        command = "version"
+    if command in COMMANDS:
+        return COMMANDS[command][1](rest, edge)
     from dlf.commands import train
     from dlf.frameworks import BY_NAME
 
+    if command.startswith("-"):
+        raise UsageError(
+            f"unexpected flag {command!r} before the command", "write dlf FRAMEWORK [flags]"
+        )
     if command not in BY_NAME:
         raise UsageError(f"unknown command {command!r}", nearest(command, [*BY_NAME, *COMMANDS]))
     return train.run(BY_NAME[command], rest, edge)
@@ -96,7 +103,7 @@ def _help(edge: Edge) -> ExitCode:
     from dlf.usage import overview
 
     frameworks = {name: framework.summary for name, framework in BY_NAME.items()}
-    edge.out(overview(frameworks, {name: line for name, (line, _) in COMMANDS.items()}))
+    edge.out(overview(frameworks, {name: line for name, (line, _) in COMMANDS.items()}, edge.width))
     return ExitCode.SUCCEEDED
 
 

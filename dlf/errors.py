@@ -4,6 +4,8 @@
     ├── UsageError      2   flags, environment or kubeconfig are wrong; nothing was sent
     ├── Rejected        3   the API server refused a request (400, 401, 403, 404, 409, 422)
     ├── ClusterLost     4   the API server was out of reach for longer than the retry budget
+    ├── JobNotFound     6   there is no job of the name that was given
+    ├── OutputFailed    74  standard output could not be written
     └── Interrupted     130 SIGINT, 143 SIGTERM
 
 A job that failed, timed out or was deleted is a result, not an error: `dlf.outcome` has those.
@@ -27,7 +29,9 @@ class ExitCode(enum.IntEnum):
     REJECTED = 3
     CLUSTER_LOST = 4
     DELETED = 5
+    NOT_FOUND = 6
     BUG = 70
+    OUTPUT = 74  # EX_IOERR of sysexits.h
     TIMEOUT = 124
     SIGINT = 130
     SIGTERM = 143
@@ -79,6 +83,18 @@ class ClusterLost(DlfError):
     exit_code = ExitCode.CLUSTER_LOST
 
 
+class JobNotFound(DlfError):
+    """`status`, `logs` or `delete` was given the name of a job that is not there."""
+
+    exit_code = ExitCode.NOT_FOUND
+
+
+class OutputFailed(DlfError):
+    """Standard output could not be written, as on a full disk; a closed pipe is no error."""
+
+    exit_code = ExitCode.OUTPUT
+
+
 class Interrupted(DlfError):
     """SIGINT or SIGTERM arrived.
 
@@ -93,8 +109,14 @@ class Interrupted(DlfError):
 
 def nearest(word: str, known: Iterable[str]) -> str:
     """A hint for a word that is not known: the one of nearly the same spelling."""
+    close = similar(word, known)
+    return f"did you mean {close}?" if close else "see --help"
+
+
+def similar(word: str, known: Iterable[str]) -> str:
+    """The known word of nearly the same spelling, or ""."""
     import difflib
 
     alike = [each for each in known if abs(len(each) - len(word)) <= _MORE_LETTERS]
     close = difflib.get_close_matches(word, alike, n=1, cutoff=_SIMILARITY)
-    return f"did you mean {close[0]}?" if close else "see --help"
+    return close[0] if close else ""

@@ -8,16 +8,18 @@ from dlf.errors import ExitCode
 if TYPE_CHECKING:
     from dlf.frameworks.framework import Framework
 
-_HEAD = """\
-dlf runs a distributed training job on Kubernetes: it renders the job's resource, submits it,
-follows the logs of all its pods, and exits with the job's result.
-
-Usage:
-  dlf FRAMEWORK [flags]           run a training job
-  dlf FRAMEWORK --dry-run         print its resource
-  dlf FRAMEWORK --runtime local   run it as processes on this machine
-  dlf FRAMEWORK --help            list the flags
-"""
+_ABOUT = (
+    "dlf runs a distributed training job on Kubernetes: it renders the job's resource, submits it,"
+    " follows the logs of all its pods, and exits with the job's result."
+)
+_USAGE = {
+    "dlf FRAMEWORK [flags]": "run a training job",
+    "dlf FRAMEWORK --dry-run": "print its resource",
+    "dlf FRAMEWORK --runtime local": "run it as processes on this machine",
+    "dlf FRAMEWORK --help": "list the flags; so does dlf help FRAMEWORK",
+}
+_USAGE_COLUMN = 34
+_NAME_COLUMN = 16
 
 EXIT_CODES = {
     ExitCode.SUCCEEDED: "the job succeeded",
@@ -26,23 +28,35 @@ EXIT_CODES = {
     ExitCode.REJECTED: "the API server refused a request",
     ExitCode.CLUSTER_LOST: "the API server was out of reach for too long",
     ExitCode.DELETED: "the job was deleted by someone else",
+    ExitCode.NOT_FOUND: "there is no job of the given name",
     ExitCode.BUG: "a bug in dlf",
+    ExitCode.OUTPUT: "standard output could not be written",
     ExitCode.TIMEOUT: "--timeout or --start_timeout was reached",
     ExitCode.SIGINT: "stopped by SIGINT",
     ExitCode.SIGTERM: "stopped by SIGTERM",
 }
 
 
-def overview(frameworks: Mapping[str, str], commands: Mapping[str, str]) -> str:
+def overview(frameworks: Mapping[str, str], commands: Mapping[str, str], width: int) -> str:
     """The text of `dlf --help`.
 
     Args:
         frameworks: name to summary.
         commands: the same of the other commands.
+        width: columns of the terminal.
     """
+    from dlf.task.help import table, wrapped
+
     codes = {str(int(code)): meaning for code, meaning in EXIT_CODES.items()}
-    tables = (("Frameworks", frameworks), ("Other commands", commands), ("Exit codes", codes))
-    return "\n".join([_HEAD, *(f"{title}:\n{_rows(rows)}" for title, rows in tables)])
+    parts = ["\n".join(wrapped(_ABOUT, width))]
+    parts.append(f"Usage:\n{table(_USAGE.items(), width, _USAGE_COLUMN)}")
+    for title, rows in (
+        ("Frameworks", frameworks),
+        ("Other commands", commands),
+        ("Exit codes", codes),
+    ):
+        parts.append(f"{title}:\n{table(rows.items(), width, _NAME_COLUMN)}")
+    return "\n\n".join(parts) + "\n"
 
 
 def of_framework(framework: "Framework", groups: Sequence[tuple[str, type]], width: int) -> str:
@@ -51,7 +65,3 @@ def of_framework(framework: "Framework", groups: Sequence[tuple[str, type]], wid
 
     head = f"{framework.summary}\n\nUsage:\n  dlf {framework.name} [flags]\n\n"
     return head + flags_text([("Training", framework.settings), *groups], width)
-
-
-def _rows(rows: Mapping[str, str]) -> str:
-    return "".join(f"  {name:<14}{text}\n" for name, text in rows.items())

@@ -1,9 +1,14 @@
 """The command tree: names of the program, old launchers, help, and what is said of a wrong word."""
 
-import pytest
-from terminal import run
+from pathlib import Path
 
+import pytest
+from terminal import Screen, run
+
+from dlf import build_info
+from dlf.commands.invocation import CheckRun, ignored_flags, parse
 from dlf.errors import ExitCode
+from dlf.frameworks import BY_NAME
 
 TASK = ["--image", "i", "--command", "c", "--dry-run"]
 
@@ -82,3 +87,72 @@ def test_tolerated_value_is_a_line_on_stderr() -> None:
         "KFJ_TASK_NODE_SELECTOR='a=b=c' is malformed, ignoring '=c';"
         " write key=value, such as train=true"
     ] == shown.notes
+
+
+@pytest.mark.parametrize(
+    ("argv", "line"),
+    [
+        (["--output", "json"], "--output has no effect without --dry-run"),
+        (
+            ["--dry-run", "--report", "r", "--timeout", "3s"],
+            "--report, --timeout have no effect with --dry-run",
+        ),
+        (["--dry-run=server", "--log_dir", "d"], "--log_dir has no effect with --dry-run=server"),
+        (["--runtime", "local", "-n", "ml"], "-n has no effect with --runtime local"),
+        (["--runtime", "local", "--memory", "2G"], "--memory has no effect with --runtime local"),
+        (["--dry-run", "--output", "json"], ""),
+        (["--runtime", "local", "--gpu", "1"], ""),
+        (["--timeout", "3s"], ""),
+    ],
+)
+def test_flag_without_effect_is_named(argv: list[str], line: str) -> None:
+    """No flag is ignored without a word."""
+    assert line == ignored_flags(parse(BY_NAME["pytorch"], argv, {}))
+
+
+@pytest.mark.parametrize(
+    ("argv", "line"),
+    [
+        (["--timeout", "3s"], "--timeout has no effect in dlf check"),
+        (["--output", "json"], ""),
+    ],
+)
+def test_flag_without_effect_in_a_check_is_named(argv: list[str], line: str) -> None:
+    """A check takes the command line of the task, and uses a part of it."""
+    parsed = parse(BY_NAME["pytorch"], argv, {}, CheckRun)
+    assert line == ignored_flags(parsed, check=True)
+
+
+def test_dry_run_leaves_the_report_alone(tmp_path: Path) -> None:
+    """There is no result to report."""
+    report = tmp_path / "report.json"
+    shown = run("dlf", "tf", *TASK, "--report", str(report))
+    assert (ExitCode.SUCCEEDED, False) == (shown.code, report.exists())
+    assert ["--report has no effect with --dry-run"] == shown.notes
+
+
+@pytest.mark.parametrize("words", [["-V"], ["--version"], ["version"], ["version", "-o", "text"]])
+def test_version_has_several_names(words: list[str]) -> None:
+    """One line."""
+    assert run("dlf", *words) == Screen(ExitCode.SUCCEEDED, build_info.text(), [])
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["nope"], "unknown command 'nope'; see --help"),
+        (["pytroch"], "unknown command 'pytroch'; did you mean pytorch?"),
+        (["--image", "i"], "unexpected flag '--image' before the command; write dlf FRAMEWORK"),
+        (["help", "nope"], "unknown command 'nope'; see --help"),
+        (["version", "x"], "unexpected argument 'x'; write dlf version"),
+        (["install"], "DEST is missing; write dlf install DEST"),
+        (["install", "a", "b"], "unexpected argument 'b'; write dlf install DEST"),
+        (["install", "--force", "a"], "unknown flag '--force'; see --help"),
+        (["pytorch", "train.py"], "unexpected argument 'train.py'; flags begin with --"),
+    ],
+)
+def test_wrong_word_is_2(words: list[str], message: str) -> None:
+    """One line that says what to write."""
+    shown = run("dlf", *words)
+    assert (ExitCode.USAGE, "", 1) == (shown.code, shown.out, len(shown.notes))
+    assert shown.notes[0].startswith(message)

@@ -1,8 +1,14 @@
 """The process edge with the real process: closed streams, signals, what cannot be written."""
 
+import contextlib
+import fcntl
+import os
+import pty
 import shlex
 import signal
+import struct
 import subprocess
+import termios
 from pathlib import Path
 
 import pytest
@@ -63,7 +69,7 @@ def test_report_that_cannot_be_written_is_told_before_the_job(
     done = subprocess.run(words, capture_output=True, text=True, timeout=60)
 
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == f"dlf: --report={path!r}: No such file or directory\n"
+    assert done.stderr == f"dlf: --report={path!r} cannot be written: No such file or directory\n"
 
 
 def test_rank_that_does_not_exist_is_told(local: list[str]) -> None:
@@ -77,3 +83,59 @@ def test_rank_that_does_not_exist_is_told(local: list[str]) -> None:
 
     assert done.returncode == 0
     assert "dlf: --log_ranks: there is no rank 7; ranks are 0 to 0\n" in done.stderr
+
+
+PRINTING = [
+    "--help",
+    "help pytorch",
+    "check --help",
+    "version --output json",
+    "pytorch --image i --dry-run",
+]
+
+
+@pytest.mark.parametrize("words", PRINTING)
+def test_full_stdout_is_told_in_a_line(dlf_command: list[str], words: str) -> None:
+    """Exit 74: what was asked for is not there."""
+    command = f"{shlex.join(dlf_command)} {words} >/dev/full"
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, timeout=60)
+
+    assert (done.returncode, done.stderr) == (
+        74,
+        "dlf: cannot write to standard output: No space left on device\n",
+    )
+
+
+@pytest.mark.parametrize(
+    ("redirection", "code"),
+    [(">/dev/full 2>/dev/full", 74), (">&- 2>&-", 0), ("| true", 0), ("2>/dev/full >&-", 0)],
+)
+@pytest.mark.parametrize("words", PRINTING)
+def test_no_stream_makes_a_traceback(
+    dlf_command: list[str], words: str, redirection: str, code: int
+) -> None:
+    """A closed stream is the caller's wish; a full one is an error, told where it can be."""
+    command = f"set -o pipefail; {shlex.join(dlf_command)} {words} {redirection}"
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, timeout=60)
+
+    assert (done.returncode, done.stdout, done.stderr) == (code, "", "")
+
+
+@pytest.mark.parametrize("columns", [0, 1, 40, 200, 65535])
+def test_terminal_of_any_width_shows_the_help(dlf_command: list[str], columns: int) -> None:
+    """Serial consoles and CI systems say 0 columns."""
+    terminal, process_side = pty.openpty()
+    fcntl.ioctl(process_side, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+    with subprocess.Popen([*dlf_command, "pytorch", "--help"], stdout=process_side) as process:
+        os.close(process_side)
+        shown = b""
+        with contextlib.suppress(OSError):  # a terminal whose other side is closed says EIO
+            while part := os.read(terminal, 65536):
+                shown += part
+        os.close(terminal)
+
+        assert process.wait(timeout=60) == 0
+    lines = shown.decode().splitlines()
+    limit = min(max(columns or 80, 40), 100)
+    assert "  dlf pytorch [flags]" in lines
+    assert [line for line in lines if len(line) > limit and len(line.split()) > 2] == []

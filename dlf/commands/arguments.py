@@ -25,7 +25,12 @@ class Output(msgspec.Struct, frozen=True, kw_only=True):
 
     output: Annotated[
         str,
-        Flag("a table, or JSON", scalars.choice("text", "json"), metavar="text|json"),
+        Flag(
+            "a table, or JSON",
+            scalars.choice("text", "json"),
+            metavar="text|json",
+            short="-o",
+        ),
     ] = "text"
 
 
@@ -40,7 +45,8 @@ def read(
     Args:
         argv: what follows the command.
         edge: the process.
-        usage: the command, with a word in upper case for each name: `dlf delete JOB`.
+        usage: the command, with a word in upper case for each name, in brackets when it may be left
+            out, with dots when there may be more: `dlf delete JOB...`.
         groups: title and struct of each group of flags.
 
     Raises:
@@ -49,11 +55,16 @@ def read(
     if {"-h", "--help"} & set(argv):
         from dlf.task.help import flags_text
 
-        edge.out(f"Usage:\n  {usage} [flags]\n\n{flags_text(groups, edge.width)}")
+        flags = f" [flags]\n\n{flags_text(groups, edge.width)}" if groups else "\n"
+        edge.out(f"Usage:\n  {usage}{flags}")
         return None
     arguments = split(argv, *(group for _, group in groups))
-    names = [word for word in usage.split() if word.isupper()]
-    if len(arguments.positional) != len(names):
-        given = f"{arguments.positional[-1]!r} is too much" if arguments.positional else ""
-        raise UsageError(given or f"{names[0]} is missing", f"write {usage}")
-    return arguments.positional, [load(group, arguments, edge.env) for _, group in groups]
+    given = arguments.positional
+    names = [word for word in usage.split() if word.strip("[].").isupper()]
+    most = len(given) if usage.endswith("...") else len(names)
+    least = sum(1 for name in names if not name.startswith("["))
+    if len(given) > most:
+        raise UsageError(f"unexpected argument {given[most]!r}", f"write {usage}")
+    if len(given) < least:
+        raise UsageError(f"{names[len(given)].rstrip('.')} is missing", f"write {usage}")
+    return given, [load(group, arguments, edge.env) for _, group in groups]

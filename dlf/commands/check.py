@@ -2,9 +2,17 @@
 
 from collections.abc import Sequence
 
+import msgspec
+
 from dlf.commands import train
 from dlf.commands.cluster import connect
-from dlf.commands.invocation import Invocation, parse, require_image
+from dlf.commands.invocation import (
+    CheckRun,
+    Invocation,
+    ignored_flags,
+    parse,
+    require_image,
+)
 from dlf.commands.table import table
 from dlf.edge import Edge
 from dlf.errors import ExitCode, UsageError, nearest
@@ -25,12 +33,16 @@ def run(argv: Sequence[str], edge: Edge) -> ExitCode:
         raise UsageError(f"unknown framework {name!r}", nearest(name, [*BY_NAME]))
     if {"-h", "--help"} & set(rest):
         return train.run(BY_NAME[name], rest, edge)
-    invocation = parse(BY_NAME[name], rest, edge.env)
-    for warning in invocation.arguments.warnings:
+    invocation = parse(BY_NAME[name], rest, edge.env, CheckRun)
+    ignored = ignored_flags(invocation, check=True)
+    for warning in filter(None, [*invocation.arguments.warnings, ignored]):
         edge.notify(warning)
     require_image(invocation, edge.env)
     lines: list[CheckLine] = edge.run(_lines(invocation, edge))
-    edge.out(text(lines))
+    if invocation.run.output == "json":
+        edge.out(msgspec.json.format(msgspec.json.encode(lines), indent=2).decode() + "\n")
+    else:
+        edge.out(text(lines))
     failed = any(line.result is Result.FAILED for line in lines)
     return ExitCode.REJECTED if failed else ExitCode.SUCCEEDED
 

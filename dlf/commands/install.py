@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from dlf import build_info
+from dlf.commands.arguments import read
 from dlf.edge import Edge
 from dlf.errors import ExitCode, UsageError
 
@@ -18,14 +19,16 @@ _MODE = 0o555
 
 def run(argv: Sequence[str], edge: Edge) -> ExitCode:
     """Copy it to a file, or into a directory as `dlf`; others see all of it or nothing."""
-    if len(argv) != 1 or argv[0].startswith("-"):
-        raise UsageError("install takes one destination", "write dlf install /shared/dlf")
+    parsed = read(argv, edge, "dlf install DEST", ())
+    if parsed is None:
+        return ExitCode.SUCCEEDED
+    destination = parsed[0][0]
     if not build_info.TARGET:
         raise UsageError("this dlf is not the executable, and cannot copy itself")
     try:
-        copied = install(_SELF.readlink(), Path(argv[0]))
+        copied = install(_SELF.readlink(), Path(destination))
     except OSError as error:
-        raise UsageError(f"cannot install to {argv[0]!r}: {error.strerror}") from None
+        raise UsageError(f"cannot install to {destination!r}: {error.strerror}") from None
     edge.notify(f"installed {copied}")
     return ExitCode.SUCCEEDED
 

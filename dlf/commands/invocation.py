@@ -1,12 +1,14 @@
 """`dlf FRAMEWORK [flags]`, parsed: what `train` and `check` work on."""
 
 from collections.abc import Mapping, Sequence
+from typing import Annotated
 
 import msgspec
 
 from dlf.errors import UsageError
 from dlf.frameworks.framework import Framework
-from dlf.task.flag import settings_of
+from dlf.task import scalars
+from dlf.task.flag import Flag, settings_of
 from dlf.task.load import Arguments, load, split
 from dlf.task.settings import Connection, Lifecycle, Logs, Run, TaskSettings
 
@@ -31,24 +33,76 @@ class Invocation(msgspec.Struct, frozen=True, kw_only=True):
     arguments: Arguments
 
 
-def parse(framework: Framework, argv: Sequence[str], env: Mapping[str, str]) -> Invocation:
-    """The command as values.
+class CheckRun(Run, frozen=True, kw_only=True):
+    """`Run` as `dlf check` has it."""
+
+    output: Annotated[
+        str,
+        Flag("a table, or JSON", scalars.choice("text", "json"), metavar="text|json", short="-o"),
+    ] = "text"
+
+
+def parse(
+    framework: Framework,
+    argv: Sequence[str],
+    env: Mapping[str, str],
+    run: type[Run] = Run,
+) -> Invocation:
+    """The command as values; `run` is the struct of the flags that say what to do.
 
     Raises:
         UsageError: one line that says what is wrong.
     """
-    arguments = split(argv, framework.settings, *(group for _, group in GROUPS))
+    groups = (run if group is Run else group for _, group in GROUPS)
+    arguments = split(argv, framework.settings, *groups)
     if arguments.positional:
         raise UsageError(f"unexpected argument {arguments.positional[0]!r}", "flags begin with --")
     return Invocation(
         framework=framework,
         task=load(framework.settings, arguments, env),
-        run=load(Run, arguments, env),
+        run=load(run, arguments, env),
         lifecycle=load(Lifecycle, arguments, env),
         logs=load(Logs, arguments, env),
         connection=load(Connection, arguments, env),
         arguments=arguments,
     )
+
+
+_OF_THE_RUN = tuple(s.name for group in (Lifecycle, Logs) for s in settings_of(group))
+_OF_THE_CLUSTER = ("kubeconfig", "context", "api_outage", "verbose")
+_OF_PODS = (
+    *("image", "cpu", "memory", "role", "gpu_resource", "rdma", "rdma_resource", "node_selector"),
+    *("volumes", "toleration", "shm_size", "service_account", "host_network", "priority_class"),
+    *("queue", "ttl", "clean_pod_policy", "namespace", "output", "on_existing", "on_exit"),
+    *("no_owner", "start_timeout"),
+)
+# How the command goes on -> the settings that have no meaning there.
+_WITHOUT_EFFECT = {
+    "with --dry-run": (*_OF_THE_RUN, *_OF_THE_CLUSTER),
+    "with --dry-run=server": _OF_THE_RUN,
+    "with --runtime local": (*_OF_PODS, *_OF_THE_CLUSTER),
+    "without --dry-run": ("output",),
+    "in dlf check": (*_OF_THE_RUN, "runtime", "dry_run"),
+}
+
+
+def ignored_flags(invocation: Invocation, *, check: bool = False) -> str:
+    """One line about the flags on the command line that have no effect, or "".
+
+    Variables are not mentioned: the platform sets them for every command.
+    """
+    run = invocation.run
+    if check:
+        how = "in dlf check"
+    elif run.dry_run:
+        how = "with --dry-run" + ("=server" if run.dry_run == "server" else "")
+    else:
+        how = "with --runtime local" if run.runtime == "local" else "without --dry-run"
+    given = invocation.arguments.flags
+    useless = [texts[-1][0] for name, texts in given.items() if name in _WITHOUT_EFFECT[how]]
+    if not useless:
+        return ""
+    return f"{', '.join(useless)} {'has' if len(useless) == 1 else 'have'} no effect {how}"
 
 
 def require_image(invocation: Invocation, env: Mapping[str, str]) -> None:

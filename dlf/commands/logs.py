@@ -67,5 +67,6 @@ async def _show(
                 selection.kind,
                 open_logs,
                 follow_on=follow_on,
+                notify=edge.notify,
                 verbose=verbose_notify(connection, edge),
             )

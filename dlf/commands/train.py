@@ -7,7 +7,13 @@ from typing import Any
 
 import msgspec
 
-from dlf.commands.invocation import GROUPS, Invocation, parse, require_image
+from dlf.commands.invocation import (
+    GROUPS,
+    Invocation,
+    ignored_flags,
+    parse,
+    require_image,
+)
 from dlf.edge import Edge
 from dlf.errors import DlfError, ExitCode, UsageError
 from dlf.frameworks.framework import Framework, candidates
@@ -25,10 +31,10 @@ def run(framework: Framework, argv: Sequence[str], edge: Edge) -> ExitCode:
         edge.out(of_framework(framework, GROUPS, edge.width))
         return ExitCode.SUCCEEDED
     invocation = parse(framework, argv, edge.env)
-    for warning in invocation.arguments.warnings:
+    for warning in filter(None, [*invocation.arguments.warnings, ignored_flags(invocation)]):
         edge.notify(warning)
-    _check_writable(invocation.lifecycle.report)
     if invocation.run.runtime == "local" and not invocation.run.dry_run:
+        _check_writable(invocation.lifecycle.report)
         return _finish(_locally(invocation, edge), invocation, edge)
     if invocation.run.runtime == "kubernetes":
         require_image(invocation, edge.env)
@@ -40,6 +46,7 @@ def run(framework: Framework, argv: Sequence[str], edge: Edge) -> ExitCode:
     if invocation.run.dry_run == "server":
         edge.out(to_text(edge.run(validated(invocation, edge)), invocation.run.output))
         return ExitCode.SUCCEEDED
+    _check_writable(invocation.lifecycle.report)
     return _finish(train(invocation, edge), invocation, edge)
 
 
@@ -49,7 +56,7 @@ def _check_writable(path: str) -> None:
         try:
             open(path, "ab").close()  # noqa: PTH123 - as in _write
         except OSError as error:
-            raise UsageError(f"--report={path!r}: {error.strerror}") from None
+            raise UsageError(f"--report={path!r} cannot be written: {error.strerror}") from None
 
 
 def _rendered(invocation: Invocation, edge: Edge) -> Manifest:

@@ -2,7 +2,7 @@
 
 import asyncio
 
-from dlf.errors import DlfError, Rejected, UsageError
+from dlf.errors import DlfError, JobNotFound, Rejected, UsageError, similar
 from dlf.frameworks import job_kinds
 from dlf.job.adopt import SPEC_HASH
 from dlf.kube.client import KubeClient
@@ -27,7 +27,7 @@ async def served_kinds(client: KubeClient, kind_filter: str = "") -> list[JobKin
     wanted = [kind for kind in job_kinds() if matches(kind, kind_filter)]
     if not wanted:
         names = ", ".join(dict.fromkeys(kind.name for kind in job_kinds()))
-        raise UsageError(f"--kind={kind_filter!r}: no such kind", f"write one of {names}")
+        raise UsageError(f"--kind={kind_filter!r} is not a kind of job", f"write one of {names}")
     versions = sorted({(kind.group, kind.version) for kind in wanted})
     plurals = await asyncio.gather(*(client.served_resources(*version) for version in versions))
     served = dict(zip(versions, plurals, strict=True))
@@ -95,12 +95,12 @@ async def get_one(client: KubeClient, namespace: str, name: str, kind_filter: st
     """The job of this name.
 
     Raises:
-        Rejected: there is none.
+        JobNotFound: there is none.
         UsageError: several kinds have one, or `kind_filter` is no kind.
     """
     found = await find_by_name(client, namespace, name, kind_filter)
     if not found:
-        raise not_found(namespace, name)
+        raise await not_found(client, namespace, name)
     return require_unique(found)
 
 
@@ -117,11 +117,14 @@ def require_unique(found: list[FoundJob]) -> FoundJob:
     return found[0]
 
 
-def not_found(namespace: str, name: str) -> Rejected:
-    """The error for a job that does not exist."""
-    return Rejected(
+async def not_found(client: KubeClient, namespace: str, name: str) -> JobNotFound:
+    """The error that there is no such job; it proposes the nearest name that dlf submitted."""
+    try:
+        names = [job.metadata.name for _, job in await dlf_jobs(client, namespace)]
+    except Rejected:
+        names = []
+    hint = similar(name, names)
+    return JobNotFound(
         f"there is no job {name!r} in namespace {namespace}",
-        "see `dlf list`",
-        status=404,
-        reason="NotFound",
+        f"did you mean {hint}?" if hint else "see dlf list",
     )

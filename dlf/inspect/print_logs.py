@@ -39,6 +39,7 @@ async def print_logs(
     open_logs: Callable[[int], Multiplexer],
     *,
     follow_on: bool,
+    notify: Callable[[str], None],
     verbose: Callable[[str], None],
 ) -> None:
     """Print a job's logs.
@@ -50,29 +51,37 @@ async def print_logs(
         kind_filter: the job's kind, as `--kind` names it, or "".
         open_logs: makes the multiplexer for so many ranks.
         follow_on: follow until the job has ended; else print the existing lines.
+        notify: prints a line of dlf's own: there are no logs.
         verbose: prints a line with `--verbose`: the job's progress.
 
     Raises:
-        Rejected: there is neither such a job nor a pod of it.
+        JobNotFound: there is neither such a job nor a pod of it.
         UsageError: `kind_filter` is no kind, or several kinds have such a job.
     """
     found = await find_by_name(client, namespace, name, kind_filter)
     if not found:
         labels = {kind.job_label for kind in await served_kinds(client, kind_filter)}
-        await _of_pods(client, namespace, name, labels, open_logs(0), follow_on=follow_on)
+        logs = open_logs(0)
+        if not await _of_pods(client, namespace, name, labels, logs, follow_on=follow_on):
+            raise await not_found(client, namespace, name)
         return
     kind, job = require_unique(found)
     logs = open_logs(ranks(job))
     if follow_on:
-        await _of_job(client, (kind, job), logs, verbose)
+        has_pods = await _of_job(client, (kind, job), logs, verbose)
     else:
         label = {kind.job_label}
-        await _of_pods(client, namespace, name, label, logs, follow_on=False, counts=replicas(job))
+        has_pods = await _of_pods(
+            client, namespace, name, label, logs, follow_on=False, counts=replicas(job)
+        )
+    if not has_pods:
+        notify(f"{kind.name} {name} has no pods, so there are no logs")
 
 
 async def _of_job(
     client: KubeClient, found: FoundJob, logs: Multiplexer, verbose: Callable[[str], None]
-) -> None:
+) -> bool:
+    """The logs of a job until its end; whether it had any pods."""
     kind, job = found
     namespace = job.metadata.namespace
     context = JobContext(
@@ -89,6 +98,7 @@ async def _of_job(
             await follower.end()
             await follower.refresh()
             await logs.drain(DRAIN_SECONDS)
+            return any(True for _ in follower.pods)
     finally:
         await logs.aclose()
 
@@ -102,8 +112,8 @@ async def _of_pods(
     *,
     follow_on: bool,
     counts: Mapping[str, int] | None = None,
-) -> None:
-    """The logs of the pods that carry the job's name in one of these labels."""
+) -> bool:
+    """The logs of the pods that carry the job's name in one of these labels; whether any do."""
     try:
         listed = await asyncio.gather(
             *(
@@ -114,7 +124,7 @@ async def _of_pods(
         pods = Pods(counts or {}, logs)
         pods.apply(Snapshot([pod for found, _ in listed for pod in found]))
         if not pods.here:
-            raise not_found(namespace, name)
+            return False
         if follow_on:
             of = {
                 label
@@ -125,6 +135,7 @@ async def _of_pods(
             for label in of:
                 await _until_ended(client, namespace, f"{label}={name}", Pods({}, logs))
         await logs.drain(DRAIN_SECONDS if follow_on else PRINT_EXISTING_SECONDS)
+        return True
     finally:
         await logs.aclose()
 

@@ -11,6 +11,8 @@ from dlf.task.resources import Gpu
 
 _INDENT = "  "
 _COLUMN = 26  # where the texts begin; a longer name has a line of its own
+_TWO_COLUMNS_FROM = 60  # columns of the terminal; in a narrower one every name has its own line
+_NARROW_COLUMN = 6
 _GLUE = "\N{NO-BREAK SPACE}"  # textwrap breaks at other blanks only
 _NOTE = (
     "In a flag, `-` and `_` are the same. DLF_<FLAG>, such as DLF_NUM_WORKER, sets a flag that is"
@@ -24,7 +26,7 @@ def flags_text(groups: Sequence[tuple[str, type[msgspec.Struct]]], width: int) -
 
     Args:
         groups: titles and structs of settings.
-        width: columns of the terminal, 50 or more; no line is longer, longer words are cut.
+        width: columns of the terminal, 40 or more; a line is longer only for one long word.
 
     Returns:
         Lines, each ending in a newline.
@@ -37,8 +39,8 @@ def flags_text(groups: Sequence[tuple[str, type[msgspec.Struct]]], width: int) -
     variables = [s for _, group in settings for s in group if not s.option]
     rows = [(variable, _meaning(s, ())) for s in variables for variable in s.variables]
     sections.append(("Environment", rows))
-    tables = [f"{title}:\n{_table(rows, width)}" for title, rows in sections if rows]
-    return "\n\n".join([*tables, textwrap.fill(_NOTE, width)]) + "\n"
+    tables = [f"{title}:\n{table(rows, width)}" for title, rows in sections if rows]
+    return "\n\n".join([*tables, "\n".join(wrapped(_NOTE, width))]) + "\n"
 
 
 def signature(setting: Setting) -> str:
@@ -89,12 +91,27 @@ def _meaning(setting: Setting, variables: Iterable[str]) -> str:
     return setting.flag.help + (f" [{'; '.join(notes)}]" if notes else "")
 
 
-def _table(rows: Iterable[tuple[str, str]], width: int) -> str:
+def wrapped(text: str, width: int, indent: str = "", further: str | None = None) -> list[str]:
+    """Lines that break at blanks only: a longer word, such as an image, stays whole."""
+    return textwrap.wrap(
+        text,
+        width,
+        initial_indent=indent,
+        subsequent_indent=indent if further is None else further,
+        break_on_hyphens=False,
+        break_long_words=False,
+    )
+
+
+def table(rows: Iterable[tuple[str, str]], width: int, column: int = _COLUMN) -> str:
+    """Names and their meanings, side by side where the terminal is wide enough; no last newline."""
+    if width < _TWO_COLUMNS_FROM:
+        column = _NARROW_COLUMN
     lines: list[str] = []
     for name, meaning in rows:
-        text = textwrap.wrap(meaning, max(width, 50) - _COLUMN, break_on_hyphens=False)
-        first = f"{_INDENT}{name}"
-        if len(first) + len(_INDENT) <= _COLUMN:
-            first = f"{first:{_COLUMN}}{text.pop(0)}"
-        lines += [first, *(" " * _COLUMN + line for line in text)]
+        text = wrapped(meaning, width, " " * column)
+        head = wrapped(name, width, _INDENT, " " * _NARROW_COLUMN)
+        if len(head) == 1 and len(head[0]) + len(_INDENT) <= column:
+            head = [f"{head[0]:{column}}{text.pop(0).lstrip()}"]
+        lines += [*head, *text]
     return "\n".join(lines).replace(_GLUE, " ")

@@ -6,6 +6,7 @@ import pytest
 from commands.console import NAMESPACE, Console
 from fake_api import FakeApi
 
+from dlf.cli import COMMANDS
 from dlf.errors import ExitCode
 
 
@@ -119,10 +120,20 @@ def test_status_does_without_events_that_may_not_be_read(cluster: Console) -> No
 
 
 @pytest.mark.parametrize("command", ["status", "delete", "logs"])
-def test_job_that_does_not_exist_is_3(cluster: Console, command: str) -> None:
+def test_job_that_does_not_exist_is_6(cluster: Console, command: str) -> None:
     """And the message says where it was looked for."""
-    assert cluster.run(command, "nope") == ExitCode.REJECTED
-    assert cluster.said == ["there is no job 'nope' in namespace ml; see `dlf list`"]
+    assert cluster.run(command, "nope") == ExitCode.NOT_FOUND
+    assert cluster.said == ["there is no job 'nope' in namespace ml; see dlf list"]
+
+
+@pytest.mark.parametrize("command", ["status", "delete", "logs"])
+def test_job_of_nearly_the_same_name_is_proposed(cluster: Console, command: str) -> None:
+    """Never one whose name only shares some letters."""
+    cluster.pytorchjob("pytorchjob-mnist-0a1b")
+    cluster.pytorchjob("pytorchjob-bert-77aa")
+
+    assert cluster.run(command, "pytorchjob-mnist-0a1c") == ExitCode.NOT_FOUND
+    assert cluster.said[0].endswith("; did you mean pytorchjob-mnist-0a1b?")
 
 
 @pytest.mark.parametrize("command", ["status", "delete", "logs"])
@@ -141,8 +152,8 @@ def test_name_of_two_kinds_needs_the_kind(cluster: Console, command: str) -> Non
     ("words", "complaint"),
     [
         pytest.param(["status"], "JOB is missing; write dlf status JOB", id="no name"),
-        pytest.param(["list", "x"], "'x' is too much; write dlf list", id="a name too many"),
-        pytest.param(["delete", "x", "--kind", "Pod"], "--kind='Pod': no such kind", id="kind"),
+        pytest.param(["list", "x"], "unexpected argument 'x'; write dlf list", id="excess"),
+        pytest.param(["delete", "x", "--kind", "Pod"], "--kind='Pod' is not a kind", id="kind"),
         pytest.param(["list", "--wide"], "unknown flag '--wide'", id="flag"),
         pytest.param(["status", "x", "--output", "yaml"], "write one of text, json", id="output"),
     ],
@@ -153,13 +164,16 @@ def test_wrong_words_are_2(cluster: Console, words: list[str], complaint: str) -
     assert complaint in cluster.said[0]
 
 
-@pytest.mark.parametrize("command", ["list", "status", "delete", "logs", "check"])
+@pytest.mark.parametrize("command", [*COMMANDS])
 def test_help_needs_no_cluster(cluster: Console, command: str) -> None:
     """It begins with the usage."""
     cluster.env["KUBECONFIG"] = "/nonexistent"
 
     assert cluster.run(command, "--help") == ExitCode.SUCCEEDED
     assert cluster.out.startswith(f"Usage:\n  dlf {command}")
+    shown = cluster.out
+    assert cluster.run("help", command) == ExitCode.SUCCEEDED
+    assert shown == cluster.out
 
 
 def test_delete_waits_until_nothing_is_left(cluster: Console) -> None:

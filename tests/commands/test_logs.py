@@ -3,6 +3,7 @@
 import threading
 import time
 
+import pytest
 from commands.console import NAMESPACE, Console
 from fake_api import FakeApi
 
@@ -56,6 +57,16 @@ def test_logs_are_dumped_without_waiting(cluster: Console) -> None:
 
     assert cluster.run("logs", "job", "--no_follow", "--log_format", "json") == ExitCode.SUCCEEDED
     assert '"message":"one"' in cluster.stdout.read_text().replace(": ", ":")
+
+
+@pytest.mark.parametrize("flags", [[], ["--no_follow"]])
+def test_job_without_pods_has_no_logs(cluster: Console, flags: list[str]) -> None:
+    """An empty output is explained."""
+    cluster.pytorchjob("job", "Failed")
+
+    assert cluster.run("logs", "job", *flags) == ExitCode.SUCCEEDED
+    assert cluster.said == ["PyTorchJob job has no pods, so there are no logs"]
+    assert cluster.out == ""
 
 
 def test_logs_of_pods_whose_job_is_gone_are_printed(cluster: Console) -> None:

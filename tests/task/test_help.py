@@ -10,6 +10,7 @@ from dlf.task import scalars
 from dlf.task.flag import Flag, Setting, settings_of
 from dlf.task.help import flags_text, signature, written
 from dlf.task.settings import Connection, Lifecycle, Logs, Run
+from dlf.usage import overview
 
 COMMON: list[tuple[str, type[msgspec.Struct]]] = [
     ("Cluster", Connection),
@@ -59,14 +60,28 @@ not given.
     assert expected == flags_text([("Task", Example)], 60)
 
 
-@pytest.mark.parametrize("width", [50, 80, 132])
+@pytest.mark.parametrize("width", [40, 50, 59, 60, 80, 132, 200])
 @pytest.mark.parametrize("framework", BY_NAME)
 def test_flags_text_fits_the_terminal(framework: str, width: int) -> None:
-    """No line is longer than the terminal is wide, and none ends in a blank."""
+    """Only one word that is longer than the line may be, and none ends in a blank."""
     text = flags_text([("Task", BY_NAME[framework].settings), *COMMON], width)
     lines = text.splitlines()
-    assert max(len(line) for line in lines) <= width
+    assert [line for line in lines if len(line) > width and len(line.split()) > 2] == []
     assert [line.rstrip() for line in lines] == lines
+
+
+@pytest.mark.parametrize("width", range(40, 201, 20))
+def test_overview_fits_the_terminal(width: int) -> None:
+    """`dlf --help`."""
+    text = overview({"pytorch": "PyTorch"}, {"logs": "print the logs of a job"}, width)
+    assert [line for line in text.splitlines() if len(line) > width] == []
+
+
+@pytest.mark.parametrize("width", [40, 60, 80, 132])
+def test_help_breaks_at_blanks_only(width: int) -> None:
+    """A flag, a value or an image is never cut in two."""
+    groups = [("Task", BY_NAME["mpi"].settings), *COMMON]
+    assert flags_text(groups, 1000).split() == flags_text(groups, width).split()
 
 
 @pytest.mark.parametrize("framework", BY_NAME)
