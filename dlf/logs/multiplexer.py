@@ -1,8 +1,7 @@
 """All logs of a job as one stream: starts, keeps and ends one tail per container instance."""
 
 import asyncio
-from collections.abc import Callable
-from itertools import chain, groupby
+from collections.abc import Callable, Iterable
 
 from dlf.logs.collapse import Collapser
 from dlf.logs.context import LogContext
@@ -10,6 +9,7 @@ from dlf.logs.format import formatter
 from dlf.logs.instances import Instance, Target, instances
 from dlf.logs.log_files import LogFiles
 from dlf.logs.log_options import LogOptions
+from dlf.logs.ownership import ContainerLogs, InstanceLog
 from dlf.logs.renderer import LineRenderer
 from dlf.logs.source import LogSource
 from dlf.logs.stalls import StallProber
@@ -52,8 +52,9 @@ class Multiplexer:
         self._context = LogContext(source, writer, options, notice)
         self._files = LogFiles(options.log_dir, notice) if options.log_dir else None
         self._collapser = Collapser() if options.log_collapse else None
-        # By pod and container, oldest first. By names, as these are what a log is asked for by.
-        self._tails: dict[str, dict[str, list[Tail]]] = {}
+        # By pod and container: by names, as these are what a log is asked for by.
+        self._logs: dict[str, dict[str, ContainerLogs]] = {}
+        self._tails: dict[InstanceLog, Tail] = {}
         self._tails_by_task: dict[asyncio.Task[None], Tail] = {}
         self._prober = StallProber()
         self._sweeper: asyncio.Task[None] | None = None
@@ -64,19 +65,18 @@ class Multiplexer:
     def observe(self, pod: Pod, role: str, rank: int | None) -> None:
         """A pod was listed, added or changed: start what it has, note what has ended."""
         meta = pod.metadata
-        containers = self._tails.setdefault(meta.name, {})
-        for tail in chain.from_iterable(containers.values()):
-            if tail.target.uid != meta.uid:  # of a pod that had this name before
-                self._update(tail, None)
-        for container, current in groupby(instances(pod), lambda instance: instance.container):
-            if container in self._context.options.skip_containers:
-                continue
-            new = {instance.id: instance for instance in current}
-            tails = containers.setdefault(container, [])
-            tails[:] = _needed(tails)
-            for tail in tails:
-                self._update(tail, new.pop(tail.target.instance, None))
-            for instance in new.values():
+        containers = self._logs.setdefault(meta.name, {})
+        current: dict[str, list[Instance]] = {container: [] for container in containers}
+        for instance in instances(pod):
+            if instance.container not in self._context.options.skip_containers:
+                current.setdefault(instance.container, []).append(instance)
+        for container, found in current.items():
+            logs = containers.setdefault(container, ContainerLogs(self._context.end_budget))
+            observed = logs.observe(meta.uid, found)
+            for log in observed.dropped:
+                del self._tails[log]
+            self._wake(observed.changed)
+            for instance in observed.new:
                 target = Target(
                     pod=meta.name,
                     container=container,
@@ -87,17 +87,17 @@ class Multiplexer:
                     namespace=meta.namespace,
                     uid=meta.uid,
                 )
-                self._begin(target, instance, tails)
+                self._begin(target, instance, logs)
 
     def pod_deleted(self, pod: str) -> None:
         """A pod was deleted: print what still comes of its logs, open none again."""
-        for tail in chain.from_iterable(self._tails.get(pod, {}).values()):
-            self._update(tail, None)
+        for logs in self._logs.get(pod, {}).values():
+            self._wake(logs.pod_deleted())
 
     def last_lines(self, pod: str, container: str) -> list[bytes]:
         """The last lines of a container's newest log, without timestamps: all that are kept."""
-        tails = self._tails.get(pod, {}).get(container)
-        return [split(line)[1] for line in tails[-1].pipeline.end.lines()] if tails else []
+        logs = self._logs.get(pod, {}).get(container)
+        return [split(line)[1] for line in logs.newest.end.lines()] if logs else []
 
     def idle_seconds(self) -> float:
         """Seconds since any line came."""
@@ -126,10 +126,9 @@ class Multiplexer:
     async def aclose(self) -> None:
         """Stop all tails and name those that were not at their end. Raises what a bug raised."""
         now = asyncio.get_running_loop().time()
-        for containers in self._tails.values():
-            for tail in chain.from_iterable(containers.values()):
-                if not tail.state.finished and not tail.is_idle(now, DRAIN_IDLE_SECONDS):
-                    self.incomplete.append(f"{tail.target.name}: stopped before its end")
+        for log, tail in self._tails.items():
+            if not log.state.finished and not tail.is_idle(now, DRAIN_IDLE_SECONDS):
+                self.incomplete.append(f"{log.target.name}: stopped before its end")
         tasks = [*self._tails_by_task, *([self._sweeper] if self._sweeper else ())]
         for task in tasks:
             task.cancel()
@@ -139,11 +138,11 @@ class Multiplexer:
         if self._bug:
             raise self._bug
 
-    def _begin(self, target: Target, instance: Instance, tails: list[Tail]) -> None:
+    def _begin(self, target: Target, instance: Instance, logs: ContainerLogs) -> None:
         """Read the log of an instance that is new."""
         if self._sweeper is None:
             self._sweeper = asyncio.create_task(self._sweep())
-        of_pod = [tail.target for tail in tails if tail.target.uid == target.uid]
+        of_pod = [log.target for log in logs if log.target.uid == target.uid]
         unseen = target.restart - max([each.restart + 1 for each in of_pod], default=0)
         if unseen > 0:
             self._miss(
@@ -152,55 +151,41 @@ class Multiplexer:
         if target.restart:
             self._context.notice(f"{target.name}: container restarted, its log begins anew")
         options = self._context.options
-        state = TailState(ended=instance.ended, previous=instance.previous, follow=options.follow)
+        state = TailState(
+            terminated=instance.ended, previous=instance.previous, follow=options.follow
+        )
+        log = logs.add(target, state)
         renderer = LineRenderer(target, options, self._files, self._collapser)
-        tails.append(Tail(target, state, self._context, renderer, self._belongs_to_other_instance))
-        self._run(tails[-1])
+        tail = Tail(log, logs, self._context, renderer, self._rewound)
+        self._tails[log] = tail
+        self._run(tail)
 
     def _run(self, tail: Tail) -> None:
         task = asyncio.create_task(tail.run())
         self._tails_by_task[task] = tail
         task.add_done_callback(self._finished)
 
-    def _belongs_to_other_instance(self, tail: Tail) -> bool:
-        """Whether the log whose first line this tail read is read by another instance's tail too.
-
-        A container that restarts, or a pod that is created again, between the watch's word and our
-        request gives us the log of the next instance. Then the older instance's tail is wrong, even
-        if it has come to that log's end, and the newer one goes on from where that has come to.
-        """
-        tails = self._tails[tail.target.pod][tail.target.container]
-        for other in tails:
-            if other is not tail and other.pipeline.position.first == tail.pipeline.position.first:
-                older, newer = sorted((tail, other), key=tails.index)
-                if newer is tail:
-                    newer.pipeline.inherit(older.pipeline)
-                is_at_its_end = older.state.finished
-                older.rewind()
-                if is_at_its_end:
-                    self._run(older)
-                return True
-        return False
-
-    def _update(self, tail: Tail, instance: Instance | None) -> None:
-        """What the pod's status says of a tail's instance; None when it is no longer listed."""
-        state = tail.state
-        before = (state.ended, state.previous, state.deleted)
-        if instance is None:
-            state.deleted = True
+    def _rewound(self, log: InstanceLog) -> None:
+        """What was read of this log was another instance's: read it again."""
+        tail = self._tails[log]
+        tasks = self._tails_by_task.items()
+        if any(each is tail and not task.done() for task, each in tasks):
+            tail.stop(StreamEnd.WRONG_INSTANCE)
         else:
-            state.ended, state.previous = instance.ended, instance.previous
-        if before != (state.ended, state.previous, state.deleted):
-            tail.wake()
+            self._run(tail)
+
+    def _wake(self, changed: Iterable[InstanceLog]) -> None:
+        for log in changed:
+            self._tails[log].wake()
 
     def _finished(self, task: asyncio.Task[None]) -> None:
         tail = self._tails_by_task.pop(task)
         error = None if task.cancelled() else task.exception()
         if error is not None and not isinstance(error, OutputClosed):
             self._bug = self._bug or error
-        if tail.state.missing:
-            facts = self.incomplete if tail.state.opened else self.unread
-            self._miss(facts, f"{tail.target.name}: {tail.state.missing}")
+        if tail.log.state.missing:
+            facts = self.incomplete if tail.log.state.opened else self.unread
+            self._miss(facts, f"{tail.log.target.name}: {tail.log.state.missing}")
 
     def _miss(self, facts: list[str], fact: str) -> None:
         facts.append(fact)
@@ -230,18 +215,3 @@ class Multiplexer:
                     render = formatter(line.target, self._context.options)
                     text = render([line.text], [line.timestamp])
                     await self._context.writer.write(text)
-
-
-def _needed(tails: list[Tail]) -> list[Tail]:
-    """Leave out the logs that are out of reach and done with, once the newer ones are known apart.
-
-    Before the news of a restart: by that an older log may turn out to have been a newer one's. The
-    newest stays, too: its last lines may be asked for.
-    """
-    return [
-        tail
-        for index, tail in enumerate(tails)
-        if not (tail.state.deleted and tail.state.finished)
-        or tail is tails[-1]
-        or not all(newer.is_recognised for newer in tails[index + 1 :])
-    ]

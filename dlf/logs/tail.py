@@ -1,20 +1,19 @@
 """One container instance's log, read to its end however often its stream breaks."""
 
 import asyncio
-import copy
 import random
 from collections.abc import Callable
 from contextlib import AsyncExitStack, suppress
 
 from dlf.errors import Rejected
 from dlf.logs.context import LogContext
-from dlf.logs.instances import Target
+from dlf.logs.lines import Batch
+from dlf.logs.ownership import ContainerLogs, InstanceLog, Ownership, Stream
 from dlf.logs.pipeline import LinePipeline
-from dlf.logs.position import LogPosition
 from dlf.logs.renderer import LineRenderer
 from dlf.logs.source import Broken, LogStream, is_served
 from dlf.logs.stalls import IdleStream
-from dlf.logs.tail_state import TERMINATED_IDLE_TIMEOUT_SECONDS, StreamEnd, TailState
+from dlf.logs.tail_state import TERMINATED_IDLE_TIMEOUT_SECONDS, StreamEnd
 from dlf.logs.writer import HIGH_WATER_BYTES
 
 SLOT_SECONDS = 10.0
@@ -28,38 +27,31 @@ class Tail:
     """Reads one log.
 
     Args:
-        target: which log.
-        state: what is known of its container; kept up to date by the owner, who then calls `wake`.
+        log: which one, and what is known of it; the owner keeps it up to date and calls `wake`.
+        logs: of all instances with the same names.
         context: shared with other tails.
         renderer: of this container.
-        belongs_to_other_instance: called when this tail has read the first line of a log; returns
-            whether that is another instance's log.
-
-    Attributes:
-        pipeline: from bytes to printed lines.
-        is_recognised: the log was found to be no other instance's.
+        on_rewound: told of another log of `logs` that has to be read again.
     """
 
     def __init__(
         self,
-        target: Target,
-        state: TailState,
+        log: InstanceLog,
+        logs: ContainerLogs,
         context: LogContext,
         renderer: LineRenderer,
-        belongs_to_other_instance: Callable[["Tail"], bool],
+        on_rewound: Callable[[InstanceLog], None],
     ) -> None:
-        self.target = target
-        self.state = state
-        self.pipeline = LinePipeline(target, context, renderer)
+        self.log = log
+        self._logs = logs
+        self._pipeline = LinePipeline(log, context, renderer)
         self._context = context
-        self._belongs_to_other_instance = belongs_to_other_instance
-        self.is_recognised = False
-        self._sure: LogPosition | None = None  # the position before the last gap
+        self._on_rewound = on_rewound
         self._changed = asyncio.Event()
         self._timer: asyncio.Timeout | None = None
-        self._why_stopped = StreamEnd.STALLED
-        self._why = ""  # words of the last failure
-        self._wait = 0.0  # seconds it asked for
+        self._stop_reason = StreamEnd.STALLED
+        self._error = ""  # words of the last failure
+        self._retry_after = 0.0  # seconds that it asked for
         self._reading = False  # waiting for bytes; nothing is lost when the stream is closed now
         self._opened_at = 0.0
         self._last_read_at = 0.0
@@ -70,37 +62,28 @@ class Tail:
 
     def is_idle(self, now: float, seconds: float) -> bool:
         """Whether this is the open stream of a running container, silent for that long."""
-        return self._reading and not self.state.terminated and now - self._last_read_at > seconds
+        is_silent = self._reading and now - self._last_read_at > seconds
+        return is_silent and not self.log.state.expects_end
 
     def idle_stream(self, now: float) -> IdleStream | None:
-        """The silence of this open stream of a running container, if it lasts for too long."""
-        idle_timeout = self.state.idle_timeout(progress=self.pipeline.progress)
-        silent = (
-            self._reading and not self.state.terminated and now - self._last_read_at > idle_timeout
-        )
-        return IdleStream(idle_timeout, self._last_read_at) if silent else None
+        """This open stream, if it is silent for longer than its idle timeout."""
+        idle_timeout = self.log.state.idle_timeout(progress=self._pipeline.progress)
+        is_idle = self.is_idle(now, idle_timeout)
+        return IdleStream(idle_timeout, self._last_read_at) if is_idle else None
 
     def check(self, now: float) -> None:
-        """Stop a stream that does not end, or had its turn. To be called every second or so."""
-        if not self._reading:
-            return
-        if self.state.terminated and now - self._last_read_at > TERMINATED_IDLE_TIMEOUT_SECONDS:
+        """Stop a stream that does not end, or had its slot for long. To be called every second."""
+        silence = now - self._last_read_at
+        if self.log.state.expects_end and silence > TERMINATED_IDLE_TIMEOUT_SECONDS:
             self.stop(StreamEnd.STALLED)
         elif self._context.waiting_tails and now - self._opened_at > SLOT_SECONDS:
             self.stop(StreamEnd.PREEMPTED)
 
-    def stop(self, why: StreamEnd) -> None:
+    def stop(self, reason: StreamEnd) -> None:
         """End the open stream if it waits for bytes."""
         if self._timer is not None and self._reading:
-            self._why_stopped = why
+            self._stop_reason = reason
             self._timer.reschedule(asyncio.get_running_loop().time())
-
-    def rewind(self) -> None:
-        """What was read was not this log, from its start or since a gap: read it from there."""
-        self.pipeline.position = self._sure or LogPosition()
-        self.state.reset(opened=self._sure is not None)
-        self.is_recognised, self._sure = False, None
-        self.stop(StreamEnd.WRONG_INSTANCE)
 
     async def run(self) -> None:
         """Read until the log is at its end, or out of reach.
@@ -108,45 +91,55 @@ class Tail:
         Raises:
             OutputClosed: nobody reads what is printed.
         """
-        while not self.state.finished:
-            self._context.waiting_tails += 1
-            try:
-                await self._context.slots.acquire()
-            finally:
-                self._context.waiting_tails -= 1
-            try:
-                if not self.state.start():
-                    break
-                end = await self._read_stream()
-            finally:
-                self._context.slots.release()
-            if end is StreamEnd.WRONG_INSTANCE:
-                self.pipeline.drop()
-            pause = self.state.stop(end, progress=self.pipeline.progress, why=self._why)
-            pause = max(self._wait, pause * random.uniform(0.5, 1.0))  # noqa: S311 jitter
-            if pause and not self.state.finished:
-                await self._wait_for_change(pause)
-        await self._context.writer.write(self.pipeline.finish(asyncio.get_running_loop().time()))
+        while not self.log.state.finished:  # again, if the log is rewound while its end is written
+            await self._read_to_end()
+
+    async def _read_to_end(self) -> None:
+        while not self.log.state.finished:
+            await self._read_once()
+        end = self._pipeline.finish(asyncio.get_running_loop().time())
+        await self._context.writer.write(end)
+
+    async def _read_once(self) -> None:
+        """Read one stream to its end, then pause, unless the log is finished."""
+        context, state = self._context, self.log.state
+        context.waiting_tails += 1
+        try:
+            await context.slots.acquire()
+        finally:
+            context.waiting_tails -= 1
+        try:
+            if not state.start_stream():
+                return
+            end = await self._read_stream()
+        finally:
+            context.slots.release()
+        if end is StreamEnd.WRONG_INSTANCE:
+            self._pipeline.drop()
+        pause = state.end_stream(end, progress=self._pipeline.progress, error=self._error)
+        pause = max(self._retry_after, pause * random.uniform(0.5, 1.0))  # noqa: S311 jitter
+        if pause and not state.finished:
+            await self._wait_for_change(pause)
 
     async def _read_stream(self) -> StreamEnd:
-        self.pipeline.progress = False
-        self._wait, self._why = 0.0, ""
-        self._why_stopped = StreamEnd.STALLED
+        self._pipeline.progress = False
+        self._retry_after, self._error = 0.0, ""
+        self._stop_reason = StreamEnd.STALLED
         self._opened_at = self._last_read_at = asyncio.get_running_loop().time()
         self._reading = True
         stack = AsyncExitStack()
         try:
             async with asyncio.timeout(None) as self._timer:
-                position = self.pipeline.position
-                stream = await self._open(stack)
-                return await self._read(stream, position)
+                stream = Stream(self.log)
+                source = await self._open(stack)
+                return await self._read(source, stream)
         except TimeoutError:
-            return self._why_stopped
+            return self._stop_reason
         except Rejected as error:
-            self._why = error.message
+            self._error = error.message
             return StreamEnd.REFUSED
         except Broken as error:
-            self._why, self._wait = str(error), error.wait
+            self._error, self._retry_after = str(error), error.wait
             return StreamEnd.BROKEN
         finally:
             self._reading = False
@@ -155,35 +148,35 @@ class Tail:
                 await stack.aclose()
 
     async def _open(self, stack: AsyncExitStack) -> LogStream:
+        target = self.log.target
         try:
             stream = await stack.enter_async_context(
                 self._context.source.open_log(
-                    self.target.namespace,
-                    self.target.pod,
-                    self.target.container,
-                    since_time=self.pipeline.position.since,
+                    target.namespace,
+                    target.pod,
+                    target.container,
+                    since_time=self.log.position.since,
                     follow=self._context.options.follow,
-                    previous=self.state.previous,
+                    previous=self.log.state.previous,
                 )
             )
         except Rejected:
             raise
         except Exception as error:
             raise Broken(error) from error
-        self.state.opened = True
-        self.pipeline.begin()
+        self.log.state.opened = True
+        self._pipeline.begin()
         return stream
 
-    async def _read(self, stream: LogStream, position: LogPosition) -> StreamEnd:
-        """Print what a stream, opened for this position, brings until it ends."""
+    async def _read(self, source: LogStream, stream: Stream) -> StreamEnd:
+        """Print what a stream brings until it ends."""
         loop = asyncio.get_running_loop()
-        pipeline, before, was_previous = self.pipeline, copy.copy(position), self.state.previous
-        writer = self._context.writer
+        log, pipeline, writer = self.log, self._pipeline, self._context.writer
         bugs: list[Exception] = []
 
-        def take(chunk: bytes) -> bool:
-            """Print at once what needs no thought and no waiting."""
-            if pipeline.position is not position or writer.waiting > HIGH_WATER_BYTES:
+        def consume(chunk: bytes) -> bool:
+            """Print at once what needs no check and no waiting."""
+            if not stream.is_current or writer.waiting > HIGH_WATER_BYTES:
                 return False
             try:
                 self._last_read_at = now = loop.time()
@@ -198,9 +191,9 @@ class Tail:
             return True
 
         while True:
-            is_simple = self.is_recognised and not position.replaying
+            is_plain = log.ownership is Ownership.PROVED and not log.position.replaying
             try:
-                chunk = await stream.read(take if is_simple else None)
+                chunk = await source.read(consume if is_plain else None)
             except Exception as error:
                 raise Broken(error) from error
             if bugs:
@@ -208,51 +201,43 @@ class Tail:
             if not chunk:
                 break
             self._reading = False
-            if pipeline.position is not position:
+            if not stream.is_current:
                 return StreamEnd.WRONG_INSTANCE
             batch = pipeline.accept(chunk)
             self._last_read_at = loop.time()
             if batch is not None:
-                if batch.gap:
-                    if not await self._is_ours(before, was_previous):
-                        return StreamEnd.WRONG_INSTANCE
-                    self.is_recognised, self._sure = False, before
-                if not self.is_recognised and self._is_wrong():
+                if not await self._is_ours(stream, batch):
                     return StreamEnd.WRONG_INSTANCE
                 await writer.write(pipeline.render(batch, self._last_read_at))
             self._reading = True
-        if position.replaying:
-            self._why = "the log ends before what was read of it"
+        if log.position.replaying:
+            self._error = "the log ends before what was read of it"
             return StreamEnd.REFUSED
         return StreamEnd.CLEAN
 
-    async def _is_ours(self, before: LogPosition, was_previous: bool) -> bool:
-        """Whether a stream with a gap in it is still our instance's.
+    async def _is_ours(self, stream: Stream, batch: Batch) -> bool:
+        """Whether the stream that brought this batch belongs to this instance, as far as we know.
 
-        The pod's status may lag behind its log, and our watch behind that: the watch gets its time,
-        then the pod is looked at. Until then the lines after the gap do not count as printed.
+        The pod's status may lag behind its log, and the watch behind that. So where there is a gap,
+        the watch gets some time to tell of another instance, then the pod is looked at.
         """
-        ahead, self.pipeline.position = self.pipeline.position, before
+        if batch.gap:
+            stream.withhold()
+            if stream.may_be_ours:
+                self._changed.clear()
+                await self._wait_for_change(GAP_CHECK_SECONDS)
+            if not (stream.may_be_ours and await self._is_named(stream) and stream.may_be_ours):
+                return False
+            stream.confirm()
+        if self.log.ownership is not Ownership.PROVED and (older := self._logs.claim(self.log)):
+            if older is not self.log:
+                self._on_rewound(older)
+            return False
+        return True
 
-        def is_open() -> bool:
-            known = self.state.deleted or self.state.previous != was_previous
-            return not known and self.pipeline.position is before
-
-        if is_open():
-            self._changed.clear()
-            await self._wait_for_change(GAP_CHECK_SECONDS)
+    async def _is_named(self, stream: Stream) -> bool:
         source = self._context.source
-        if is_open() and await is_served(source, self.target, previous=was_previous) and is_open():
-            self.pipeline.position = ahead
-            return True
-        return False
-
-    def _is_wrong(self) -> bool:
-        """Whether this log, of which the first lines may have come, is another instance's."""
-        is_known = bool(self.pipeline.position.first)
-        is_wrong = is_known and self._belongs_to_other_instance(self)
-        self.is_recognised = is_known and not is_wrong
-        return is_wrong
+        return await is_served(source, self.log.target, previous=stream.was_previous)
 
     async def _wait_for_change(self, seconds: float) -> None:
         with suppress(TimeoutError):

@@ -8,8 +8,8 @@ because something between here and there restarted. Its end does not tell which.
     clean end, then pod deleted                                   the log was at its end
     clean end or stall, container has ended since                 open at once, for the rest
     stall, container runs                                         open at once
-    its turn was over                                             open at once
-    refused MAX_REFUSALS times, container has ended                   given up
+    preempted                                                     open at once
+    refused MAX_REFUSALS times, container has ended               given up
     all else                                                      open after a pause
 """
 
@@ -41,7 +41,7 @@ class TailState:
     """What is known of one container instance, and of the streams of its log.
 
     Attributes:
-        ended: the container has ended.
+        terminated: the container has ended, so its log is complete.
         previous: a newer instance has started; the log is asked for with `previous`.
         deleted: no stream can be opened any more: the pod is gone, or newer instances came.
         finished: there is nothing to read any more.
@@ -49,8 +49,8 @@ class TailState:
         opened: a stream was open at least once.
     """
 
-    def __init__(self, *, ended: bool, previous: bool = False, follow: bool = True) -> None:
-        self.ended = ended
+    def __init__(self, *, terminated: bool, previous: bool = False, follow: bool = True) -> None:
+        self.terminated = terminated
         self.previous = previous
         self.deleted = False
         self.finished = False
@@ -64,29 +64,29 @@ class TailState:
         self._idle_timeout = IDLE_TIMEOUT_SECONDS
 
     @property
-    def terminated(self) -> bool:
+    def expects_end(self) -> bool:
         """Whether nothing is written any more, so that an open stream should end by itself."""
-        return self.ended or self.deleted
+        return self.terminated or self.deleted
 
     def idle_timeout(self, *, progress: bool) -> float:
-        """Seconds for which an open stream may be silent; `progress` if it brought new lines."""
+        """Seconds for which an open stream may be silent; `progress`: it brought new lines."""
         return IDLE_TIMEOUT_SECONDS if progress else self._idle_timeout
 
-    def start(self) -> bool:
+    def start_stream(self) -> bool:
         """Whether a stream is to be opened now. If not, the log is finished."""
         if self.deleted:
             self._finish("" if self._was_clean else self._gone())
             return False
-        self._final_read = self.ended or not self._follow
+        self._final_read = self.terminated or not self._follow
         return True
 
-    def stop(self, end: StreamEnd, *, progress: bool, why: str = "") -> float:
+    def end_stream(self, end: StreamEnd, *, progress: bool, error: str = "") -> float:
         """A stream ended.
 
         Args:
             end: how.
             progress: it brought new lines.
-            why: words of the server or the network.
+            error: words of the server or the network.
 
         Returns:
             Seconds to pause before the next stream, before jitter; a change of what is known ends
@@ -101,11 +101,11 @@ class TailState:
             return self._finish("")
         if self.deleted:
             return self._finish(self._gone())
-        if self._refusals >= MAX_REFUSALS and (self.ended or not self._follow):
-            return self._finish(why)
-        if end is StreamEnd.PREEMPTED or (end is StreamEnd.STALLED and not self.ended):
+        if self._refusals >= MAX_REFUSALS and (self.terminated or not self._follow):
+            return self._finish(error)
+        if end is StreamEnd.PREEMPTED or (end is StreamEnd.STALLED and not self.terminated):
             return 0.0
-        if end in {StreamEnd.CLEAN, StreamEnd.STALLED} and self.ended and not self._final_read:
+        if end in {StreamEnd.CLEAN, StreamEnd.STALLED} and self.terminated and not self._final_read:
             return 0.0
         self._failures = 0 if progress else self._failures + 1
         return float(min(MAX_PAUSE_SECONDS, _FIRST_PAUSE_SECONDS * 2**self._failures))

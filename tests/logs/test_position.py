@@ -174,6 +174,12 @@ BLOCKS = st.lists(
 ).map(b"".join)
 
 
+def state(value: object) -> object:
+    """All that a position is made of, to compare."""
+    names = getattr(type(value), "__slots__", None)
+    return value if names is None else {name: state(getattr(value, name)) for name in names}
+
+
 @given(st.lists(BLOCKS, max_size=12))
 def test_cursor_takes_one_line_as_it_takes_many(blocks: list[bytes]) -> None:
     """The short way of a live line prints the same, and leaves the cursor at the same place."""
@@ -185,4 +191,4 @@ def test_cursor_takes_one_line_as_it_takes_many(blocks: list[bytes]) -> None:
             short.accept(block)
         else:
             assert [message[:-1]] == list(batch.messages())
-        assert vars(long) == vars(short)
+        assert state(long) == state(short)

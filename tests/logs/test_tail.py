@@ -10,6 +10,7 @@ from logs.fixture import Output
 from dlf.logs.context import LogContext
 from dlf.logs.instances import Target
 from dlf.logs.log_options import LogOptions
+from dlf.logs.ownership import ContainerLogs
 from dlf.logs.renderer import LineRenderer
 from dlf.logs.tail import Tail
 from dlf.logs.tail_state import TailState
@@ -51,14 +52,16 @@ def test_a_stream_opened_for_a_position_that_was_wrong_is_not_read() -> None:
     async def act() -> None:
         context = LogContext(source, output, LogOptions(), print)
         target = Target("p-0", "c", "cri://1")
-        printer = LineRenderer(target, context.options, None, None)
-        tail = Tail(target, TailState(ended=False), context, printer, lambda _: False)
+        logs = ContainerLogs(context.end_budget)
+        log = logs.add(target, TailState(terminated=False))
+        renderer = LineRenderer(target, context.options, None, None)
+        tail = Tail(log, logs, context, renderer, print)
         reading = asyncio.create_task(tail.run())
         while len(source.asked) < 2:
             await asyncio.sleep(0.01)
         source.opens.set()
-        tail.rewind()
-        tail.state.ended = True
+        log.rewind()
+        log.state.terminated = True
         await asyncio.wait_for(reading, 10)
 
     asyncio.run(act())

@@ -1,0 +1,211 @@
+"""Which instance of a container a log stream belongs to. A state machine without I/O.
+
+A log is asked for by the names of its pod and container, and these outlive instances: a container
+restarts, a pod is created again under its name. The watch may tell of that later than the log does.
+So a stream that was opened for one instance may bring the log of the next one. Two rules find out:
+
+1. The first line. No two logs have the same, as it begins with a timestamp in nanoseconds. When two
+   instances' logs seem to have the same first line, the newer instance is the owner, and goes on
+   where the older one's reader has come to; the older one's log is read again (`rewind`).
+2. The gap. A reopened stream that does not go on where the last one broke may bring another
+   instance's log. Its lines are withheld until the pod's status has had time to change, and the pod
+   was looked at. If both still name the same instance, the lines count as its own, until rule 1
+   says otherwise.
+
+docs/explanation/logs.md draws the states.
+"""
+
+import enum
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from typing import NamedTuple
+
+from dlf.logs.instances import Instance, Target
+from dlf.logs.log_end import EndBudget, LogEnd
+from dlf.logs.position import LogPosition
+from dlf.logs.tail_state import TailState
+
+
+class Ownership(enum.Enum):
+    """What is known of a log that was read as one instance's."""
+
+    UNKNOWN = enum.auto()  # nothing was read yet, or only lines that prove nothing
+    WITHHELD = enum.auto()  # a reopened stream has a gap; its lines do not count yet
+    PROVED = enum.auto()  # no other instance's log has this first line
+
+
+class InstanceLog:
+    """The log of one instance: what is known of the instance, and how far its log was read.
+
+    Attributes:
+        target: the instance.
+        state: when to read the log, and whether it is at its end.
+        position: how far it was read. Another object takes its place when what was read turns out
+            to be another instance's; a stream that was opened for the old one is of no use then.
+        end: its last lines.
+        ownership: of what was read.
+    """
+
+    def __init__(self, target: Target, state: TailState, end: LogEnd) -> None:
+        self.target = target
+        self.state = state
+        self.position = LogPosition()
+        self.end = end
+        self.ownership = Ownership.UNKNOWN
+        self._before_gap: LogPosition | None = None
+
+    def update(self, instance: Instance | None) -> bool:
+        """Take what the pod's status says of the instance; None: it is not listed any more.
+
+        Returns:
+            Whether anything has changed.
+        """
+        state = self.state
+        before = (state.terminated, state.previous, state.deleted)
+        if instance is None:
+            state.deleted = True
+        else:
+            state.terminated, state.previous = instance.ended, instance.previous
+        return before != (state.terminated, state.previous, state.deleted)
+
+    def rewind(self) -> None:
+        """What was read is another instance's log, from its start or since a gap: go back there."""
+        self.position = self._before_gap or LogPosition()
+        self.state.reset(opened=self._before_gap is not None)
+        self.ownership, self._before_gap = Ownership.UNKNOWN, None
+
+    def trust(self, position: LogPosition, before_gap: LogPosition) -> None:
+        """Take the lines after a gap for this instance's, until another one claims them."""
+        self.position = position
+        self.ownership, self._before_gap = Ownership.UNKNOWN, before_gap
+
+
+class Observation(NamedTuple):
+    """What follows from a pod's status.
+
+    Attributes:
+        changed: logs of whose instances something has become known.
+        new: instances that have no log yet.
+        dropped: logs that nobody needs any more.
+    """
+
+    changed: list[InstanceLog]
+    new: list[Instance]
+    dropped: list[InstanceLog]
+
+
+class ContainerLogs:
+    """The logs of all instances that had one pod's and one container's name, oldest first."""
+
+    def __init__(self, budget: EndBudget) -> None:
+        self._budget = budget
+        self._logs: list[InstanceLog] = []
+
+    def __iter__(self) -> Iterator[InstanceLog]:
+        return iter(self._logs)
+
+    @property
+    def newest(self) -> InstanceLog:
+        """The newest instance's log."""
+        return self._logs[-1]
+
+    def observe(self, uid: str, current: Sequence[Instance]) -> Observation:
+        """Take the status of the pod that has the name now.
+
+        Args:
+            uid: of the pod.
+            current: its instances of this container, oldest first.
+        """
+        dropped = self._drop_unneeded() if current else []
+        new = {instance.id: instance for instance in current}
+        changed = []
+        for log in self._logs:
+            if log.target.uid == uid and not current:
+                continue
+            instance = new.pop(log.target.instance, None)
+            if log.update(instance):
+                changed.append(log)
+        return Observation(changed, list(new.values()), dropped)
+
+    def pod_deleted(self) -> list[InstanceLog]:
+        """No stream can be opened any more; return the logs of which that was not known."""
+        return [log for log in self._logs if log.update(None)]
+
+    def add(self, target: Target, state: TailState) -> InstanceLog:
+        """A new instance."""
+        self._logs.append(InstanceLog(target, state, LogEnd(self._budget)))
+        return self._logs[-1]
+
+    def claim(self, log: InstanceLog) -> InstanceLog | None:
+        """Say whose log this is, as soon as its first line is known.
+
+        Returns:
+            The older of two logs that were read as different instances' and are the same one: the
+            newer has gone on where it was, and it has been rewound. None if there is no other.
+        """
+        first_line = log.position.first_line
+        if not first_line:
+            return None
+        for other in self._logs:
+            if other is not log and other.position.first_line == first_line:
+                older, newer = sorted((log, other), key=self._logs.index)
+                if newer is log:
+                    newer.position, newer.end = older.position, older.end
+                    older.end = LogEnd(self._budget)
+                older.rewind()
+                return older
+        log.ownership = Ownership.PROVED
+        return None
+
+    def _drop_unneeded(self) -> list[InstanceLog]:
+        """Drop logs that are out of reach and done with, once the newer ones are proved.
+
+        Before the news of a restart: by that an older log may turn out to have been a newer one's.
+        The newest stays: its last lines may be asked for.
+        """
+        dropped = []
+        for log, newer in reversed(list(pairwise(self._logs))):
+            if newer.ownership is not Ownership.PROVED:
+                break
+            if log.state.deleted and log.state.finished:
+                dropped.append(log)
+        self._logs = [log for log in self._logs if log not in dropped]
+        return dropped
+
+
+class Stream:
+    """One open stream, and whether it still brings the log that it was opened for.
+
+    Args:
+        log: that it was opened for, at its position.
+
+    Attributes:
+        was_previous: the log was asked for as that of the instance before the current one.
+    """
+
+    def __init__(self, log: InstanceLog) -> None:
+        self._log = log
+        self._position = log.position
+        self._before = LogPosition(log.position)
+        self.was_previous = log.state.previous
+
+    @property
+    def is_current(self) -> bool:
+        """Whether the stream was opened for the position that the log has now."""
+        return self._log.position is self._position
+
+    def withhold(self) -> None:
+        """The stream has a gap: its lines do not count, until `confirm`."""
+        self._log.position = self._before
+        self._log.ownership = Ownership.WITHHELD
+
+    @property
+    def may_be_ours(self) -> bool:
+        """Whether nothing became known, while lines are withheld, that makes them another's."""
+        state = self._log.state
+        is_named = not state.deleted and state.previous == self.was_previous
+        return is_named and self._log.position is self._before
+
+    def confirm(self) -> None:
+        """The withheld lines count: the pod still names this instance."""
+        self._log.trust(self._position, self._before)
