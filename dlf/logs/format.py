@@ -55,10 +55,15 @@ def _text(target: Target, *, colour: bool) -> Formatter:
 
 
 def _json(target: Target) -> Formatter:
-    labels = {"pod": target.pod, "role": target.role, "rank": target.rank}
-    labels["container"] = target.container
-    if target.restart:
-        labels["restart"] = target.restart
+    labels: dict[str, str | int | None] = {
+        "pod": target.pod,
+        "role": target.role,
+        "rank": target.rank,
+        "container": target.container,
+        "restart": target.restart,
+    }
+    if target.uid:
+        labels["pod_uid"] = target.uid
     after_time = b"," + msgspec.json.encode(labels)[1:-1] + b',"message":'
     encode = msgspec.json.encode
 

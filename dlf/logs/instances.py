@@ -20,6 +20,7 @@ class Target(msgspec.Struct, frozen=True):
         role: role of the pod in the job, such as `worker`, or "".
         rank: global rank, or None where the role has none.
         restart: how many instances of this container came before.
+        generation: how many pods of this name came before.
         namespace: of the pod.
         uid: of the pod.
     """
@@ -30,6 +31,7 @@ class Target(msgspec.Struct, frozen=True):
     role: str = ""
     rank: int | None = None
     restart: int = 0
+    generation: int = 0
     namespace: str = ""
     uid: str = ""
 

@@ -8,13 +8,27 @@ from typing import BinaryIO
 from dlf.errors import UsageError
 from dlf.logs.instances import Target
 
-_MAX_OPEN_FILES = 64  # files open at a time, well below any descriptor limit
+_MAX_OPEN_FILES = 64  # well below any limit of descriptors
+
+
+def file_name(target: Target) -> str:
+    """The file of one instance.
+
+    `POD.CONTAINER.log`; after a restart `POD.CONTAINER.1.log`; in a pod that was created again
+    under its name `POD.CONTAINER.recreated-1.log` and `POD.CONTAINER.recreated-1.1.log`.
+    """
+    name = f"{target.pod}.{target.container}"
+    if target.generation:
+        name += f".recreated-{target.generation}"
+    if target.restart:
+        name += f".{target.restart}"
+    return f"{name}.log"
 
 
 class LogFiles:
-    """Writes `POD.CONTAINER.log`, for restarted containers `POD.CONTAINER.N.log`.
+    """Writes the files of all instances.
 
-    A file is begun anew by the first lines of its container: logs are read from their start.
+    A file is begun anew by the first lines of its instance: logs are read from their start.
 
     Args:
         directory: created when it is not there.
@@ -40,19 +54,25 @@ class LogFiles:
         if self._failed:
             return
         try:
-            self._file(target).write(lines)
+            self._file(file_name(target)).write(lines)
         except OSError as error:
-            self._failed = True
-            self._notice(f"--log_dir `{self._directory}`: {error.strerror}; no more is written")
+            self._fail(error)
 
     def close(self) -> None:
-        """Close every file."""
+        """Close every file. A file system over the network may refuse only now what was written."""
         while self._open:
-            self._open.popitem()[1].close()
+            try:
+                self._open.popitem()[1].close()
+            except OSError as error:
+                self._fail(error)
 
-    def _file(self, target: Target) -> BinaryIO:
-        again = f".{target.restart}" if target.restart else ""
-        name = f"{target.pod}.{target.container}{again}.log"
+    def _fail(self, error: OSError) -> None:
+        if not self._failed:
+            self._failed = True
+            words = "files are incomplete, and no more is written"
+            self._notice(f"--log_dir `{self._directory}`: {error.strerror}; {words}")
+
+    def _file(self, name: str) -> BinaryIO:
         file = self._open.get(name)
         if file is None:
             file = (self._directory / name).open("ab" if name in self._begun else "wb", buffering=0)

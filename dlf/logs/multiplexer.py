@@ -1,7 +1,9 @@
 """All logs of a job as one stream: starts, keeps and ends one tail per container instance."""
 
 import asyncio
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
+from math import inf
 
 from dlf.logs.collapse import Collapser
 from dlf.logs.context import LogContext
@@ -54,6 +56,7 @@ class Multiplexer:
         self._collapser = Collapser() if options.log_collapse else None
         # By pod and container: by names, as these are what a log is asked for by.
         self._logs: dict[str, dict[str, ContainerLogs]] = {}
+        self._pod_uids: dict[str, list[str]] = {}  # of all pods that had a name, oldest first
         self._tails: dict[InstanceLog, Tail] = {}
         self._tails_by_task: dict[asyncio.Task[None], Tail] = {}
         self._prober = StallProber()
@@ -66,6 +69,7 @@ class Multiplexer:
         """A pod was listed, added or changed: start what it has, note what has ended."""
         meta = pod.metadata
         containers = self._logs.setdefault(meta.name, {})
+        generation = self._generation(meta.name, meta.uid)
         current: dict[str, list[Instance]] = {container: [] for container in containers}
         for instance in instances(pod):
             if instance.container not in self._context.options.skip_containers:
@@ -84,6 +88,7 @@ class Multiplexer:
                     role=role,
                     rank=rank,
                     restart=instance.restart,
+                    generation=generation,
                     namespace=meta.namespace,
                     uid=meta.uid,
                 )
@@ -133,15 +138,29 @@ class Multiplexer:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
+        if not self._bug:
+            with suppress(OutputClosed):
+                for text in self._repeated(inf):
+                    self._context.writer.put(text)
         if self._files:
             self._files.close()
         if self._bug:
             raise self._bug
 
+    def _generation(self, pod: str, uid: str) -> int:
+        """How many pods of this name were seen before this one."""
+        uids = self._pod_uids.setdefault(pod, [])
+        if uid not in uids:
+            uids.append(uid)
+            if len(uids) > 1:
+                self._context.notice(f"{pod}: created again (uid {uid}), its logs begin anew")
+        return uids.index(uid)
+
     def _begin(self, target: Target, instance: Instance, logs: ContainerLogs) -> None:
         """Read the log of an instance that is new."""
         if self._sweeper is None:
             self._sweeper = asyncio.create_task(self._sweep())
+            self._sweeper.add_done_callback(self._raised)
         of_pod = [log.target for log in logs if log.target.uid == target.uid]
         unseen = target.restart - max([each.restart + 1 for each in of_pod], default=0)
         if unseen > 0:
@@ -180,12 +199,15 @@ class Multiplexer:
 
     def _finished(self, task: asyncio.Task[None]) -> None:
         tail = self._tails_by_task.pop(task)
-        error = None if task.cancelled() else task.exception()
-        if error is not None and not isinstance(error, OutputClosed):
-            self._bug = self._bug or error
+        self._raised(task)
         if tail.log.state.missing:
             facts = self.incomplete if tail.log.state.opened else self.unread
             self._miss(facts, f"{tail.log.target.name}: {tail.log.state.missing}")
+
+    def _raised(self, task: asyncio.Task[None]) -> None:
+        error = None if task.cancelled() else task.exception()
+        if error is not None and not isinstance(error, OutputClosed):
+            self._bug = self._bug or error
 
     def _miss(self, facts: list[str], fact: str) -> None:
         facts.append(fact)
@@ -210,8 +232,12 @@ class Multiplexer:
             idle = {tail: stream for tail in tails if (stream := tail.idle_stream(now))}
             if chosen := self._prober.choose(now, idle):
                 chosen.stop(StreamEnd.STALLED)
-            if self._collapser and not self._context.writer.closed:
-                for line in self._collapser.expired(now):
-                    render = formatter(line.target, self._context.options)
-                    text = render([line.text], [line.timestamp])
-                    await self._context.writer.write(text)
+            for text in self._repeated(now):
+                await self._context.writer.write(text)
+
+    def _repeated(self, now: float) -> Iterator[bytes]:
+        """With `--log_collapse`: a line for each message that other pods repeated until now."""
+        if self._collapser and not self._context.writer.closed:
+            for line in self._collapser.expired(now):
+                render = formatter(line.target, self._context.options)
+                yield render([line.text], [line.timestamp])

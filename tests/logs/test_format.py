@@ -1,9 +1,14 @@
 """What is printed: text, JSON, colour, chosen ranks, collapsed repetitions, files."""
 
+import errno
+import io
+import os
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
+from typing_extensions import override
 
 from dlf.errors import UsageError
 from dlf.logs.collapse import COLLAPSE_WINDOW_SECONDS, Collapser
@@ -15,7 +20,7 @@ from dlf.logs.log_options import LogOptions
 from dlf.logs.rank_filter import ErrorFilter, is_selected
 from dlf.logs.renderer import LineRenderer
 
-TARGET = Target("job-worker-3", "pytorch", "cri://1", role="worker", rank=3)
+TARGET = Target("job-worker-3", "pytorch", "cri://1", role="worker", rank=3, uid="5e1f")
 TIMESTAMP = b"2026-01-02T03:04:05.000000001Z"
 
 
@@ -52,16 +57,21 @@ def test_json_is_one_object_a_line() -> None:
         "role": "worker",
         "rank": 3,
         "container": "pytorch",
+        "restart": 0,
+        "pod_uid": "5e1f",
         "message": 'say "x"',
     } == first
     assert "\ufffd" == second["message"]
 
 
-def test_json_names_the_restart_of_a_restarted_container() -> None:
-    """Lines of a second instance can be told from the first's."""
-    target = msgspec.structs.replace(TARGET, restart=2)
-    text = formatter(target, LogOptions(log_format="json"))([b"x"], [TIMESTAMP])
-    assert 2 == msgspec.json.decode(text)["restart"]
+def test_json_tells_instances_apart() -> None:
+    """Restart and uid of the pod: a container restarts, a pod is created again under its name."""
+    seen = []
+    for change in ({}, {"restart": 1}, {"uid": "77aa"}):
+        target = msgspec.structs.replace(TARGET, **change)
+        text = formatter(target, LogOptions(log_format="json"))([b"x"], [TIMESTAMP])
+        seen.append([msgspec.json.decode(text)[key] for key in ("pod_uid", "restart")])
+    assert [["5e1f", 0], ["5e1f", 1], ["77aa", 0]] == seen
 
 
 @pytest.mark.parametrize(
@@ -198,14 +208,21 @@ def test_files_get_every_rank_and_each_instance_its_own(tmp_path: Path) -> None:
     notices: list[str] = []
     files = LogFiles(str(tmp_path / "new" / "logs"), notices.append)
     options = LogOptions(log_ranks=(0,), ranks=8)
-    again = msgspec.structs.replace(TARGET, restart=1)
-    for target in (TARGET, again):
+    changes: list[dict[str, Any]] = [
+        {},
+        {"restart": 1},
+        {"generation": 2},
+        {"generation": 2, "restart": 1},
+    ]
+    for target in (msgspec.structs.replace(TARGET, **change) for change in changes):
         assert b"" == LineRenderer(target, options, files, None).render(batch(b"a", b"b"), b"", 0.0)
     files.close()
     found = {path.name: path.read_bytes() for path in (tmp_path / "new" / "logs").iterdir()}
     assert {
         "job-worker-3.pytorch.log": b"a\nb\n",
         "job-worker-3.pytorch.1.log": b"a\nb\n",
+        "job-worker-3.pytorch.recreated-2.log": b"a\nb\n",
+        "job-worker-3.pytorch.recreated-2.1.log": b"a\nb\n",
     } == found
     assert [] == notices
 
@@ -237,6 +254,38 @@ def test_files_that_cannot_be_written_are_told_once(tmp_path: Path) -> None:
     (tmp_path / "job-worker-3.pytorch.log").mkdir()
     for _ in range(3):
         files.write(TARGET, b"line\n")
-    assert [f"--log_dir `{tmp_path}`: Is a directory; no more is written"] == notices
+    words = "Is a directory; files are incomplete, and no more is written"
+    assert [f"--log_dir `{tmp_path}`: {words}"] == notices
     with pytest.raises(UsageError, match="--log_dir"):
         LogFiles("/dev/null/logs", print)
+
+
+class FullAtClose(io.BytesIO):
+    """A file on a file system that reports its quota only when the file is closed."""
+
+    @override
+    def close(self) -> None:
+        if not self.closed:
+            super().close()
+            raise OSError(errno.EDQUOT, os.strerror(errno.EDQUOT))
+
+
+def test_files_that_cannot_be_closed_are_told_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """NFS reports a full quota at the end: a notice, every file is closed, nothing is raised."""
+    notices: list[str] = []
+    opened: list[FullAtClose] = []
+
+    def open_(*_: object, **__: object) -> FullAtClose:
+        opened.append(FullAtClose())
+        return opened[-1]
+
+    files = LogFiles(str(tmp_path), notices.append)
+    monkeypatch.setattr(Path, "open", open_)
+    for number in range(3):
+        files.write(Target(f"p-{number}", "c", str(number)), b"line\n")
+    files.close()
+    assert [True, True, True] == [file.closed for file in opened]
+    words = "Disk quota exceeded; files are incomplete, and no more is written"
+    assert [f"--log_dir `{tmp_path}`: {words}"] == notices

@@ -3,12 +3,14 @@
 import asyncio
 import os
 import random
+from pathlib import Path
 
 import pytest
 from fake_api import Cut, FakeApi
 from fake_api.logs import ContainerLog
 from kube.scenario import scenario
-from logs.fixture import NAMESPACE, MultiplexerFixture
+from logs.fixture import NAMESPACE, MultiplexerFixture, Output
+from typing_extensions import override
 
 from dlf.kube.client import KubeClient
 from dlf.logs.log_options import LogOptions
@@ -764,6 +766,62 @@ async def test_repeated_lines_of_many_pods_are_collapsed(api: FakeApi, client: K
 
 
 @scenario
+async def test_lines_repeated_just_before_the_end_are_counted(
+    api: FakeApi, client: KubeClient
+) -> None:
+    """Eight pods print one error and end: the line, and how many repeated it."""
+    fixture = MultiplexerFixture(api, client, LogOptions(log_collapse=True))
+    pods = [f"p-{number}" for number in range(8)]
+    for pod in pods:
+        fixture.start(pod)
+        fixture.log(pod).write("ncclSystemError")
+        fixture.end(pod)
+    assert await fixture.multiplexer.drain(60)
+    await fixture.multiplexer.aclose()
+    first, repeated = [line.partition(" ") for line in fixture.output.lines()]
+    assert "ncclSystemError" == first[2]
+    assert (first[0], "[and 7 other pods] ncclSystemError") == (repeated[0], repeated[2])
+
+
+@scenario
+async def test_a_pod_created_again_has_files_of_its_own(
+    api: FakeApi, client: KubeClient, tmp_path: Path
+) -> None:
+    """Volcano restarts a job by creating its pods again under their names: told, and kept apart."""
+    fixture = MultiplexerFixture(api, client, LogOptions(log_dir=str(tmp_path)))
+    for message in ("first", "second"):
+        fixture.begin_log("p-0").write(message)
+        fixture.start("p-0")
+        await settle()
+        fixture.end("p-0")
+        await settle()
+        fixture.delete("p-0")
+    await fixture.multiplexer.aclose()
+    assert {
+        "p-0.pytorch.log": "first\n",
+        "p-0.pytorch.recreated-1.log": "second\n",
+    } == {path.name: path.read_text() for path in tmp_path.iterdir()}
+    [notice] = fixture.notices
+    assert notice.startswith("p-0: created again (uid ")
+
+
+@scenario
+async def test_a_bug_in_what_looks_after_streams_comes_out(
+    api: FakeApi, client: KubeClient
+) -> None:
+    """It is raised like a bug in any log, although nothing waits for that task."""
+    fixture = MultiplexerFixture(
+        api, client, LogOptions(log_collapse=True), output=BrokenForRepeatedLines()
+    )
+    for pod in ("p-0", "p-1"):
+        fixture.start(pod)
+        fixture.log(pod).write("hello")
+    await asyncio.sleep(5)
+    with pytest.raises(ZeroDivisionError):
+        await fixture.multiplexer.aclose()
+
+
+@scenario
 async def test_a_bug_in_one_log_comes_out(api: FakeApi, client: KubeClient) -> None:
     """What nobody foresaw is not swallowed with the task it happened in."""
     fixture = MultiplexerFixture(api, client, output=Broken())
@@ -782,3 +840,12 @@ class Broken:
 
     async def write(self, _: bytes) -> None:
         raise ZeroDivisionError
+
+
+class BrokenForRepeatedLines(Output):
+    """An output with a bug that only the line of a collapsed message meets."""
+
+    @override
+    async def write(self, lines: bytes) -> None:
+        if b"other pods" in lines:
+            raise ZeroDivisionError
