@@ -39,7 +39,8 @@ _CRASH = re.compile(
     r"|OOM when allocating|RESOURCE_EXHAUSTED|std::bad_alloc|Cannot allocate memory"
     r"|Assertion `|double free or corruption|stack smashing detected"
     r"|can't open file |No module named |: command not found$|: not found$"
-    r"|error while loading shared lib|exec format error|Permission denied$|No space left on device"
+    r"|unable to find the specified executable|error while loading shared lib"
+    r"|exec format error|Permission denied$|No space left on device"
     r"|Killed(?: \(core dumped\))?$|Aborted(?: \(core dumped\))?$"
 )
 _CRASH_LINE = re.compile(r"\S+: error: |\w*Error: `")

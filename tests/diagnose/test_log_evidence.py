@@ -352,6 +352,11 @@ def test_lost_peers_and_stops_mark_a_victim(text: str) -> None:
             "sh: 1: deepspeed: not found", "sh: 1: deepspeed: not found", id="no such command"
         ),
         pytest.param(
+            "mpirun was unable to find the specified executable file, and therefore",
+            "mpirun was unable to find the specified executable file, and therefore",
+            id="no such program for mpirun",
+        ),
+        pytest.param(
             "usage: train.py [-h] --data DATA\n"
             "train.py: error: the following arguments are required: --data",
             "train.py: error: the following arguments are required: --data",
