@@ -66,7 +66,7 @@ def in_pods(workspace: Workspace, case: Case, report: Path, fault: str = "") -> 
         WORKER_IMAGE,
         f"--working_dir={PROJECT}",
         f"--env=PATH={home / 'bin'}:/bin:/usr/bin",
-        f"--command={case.command}",
+        f"--command={case.command}; exit $?",  # else Python is process 1, and cannot kill itself
         f"--report={report}",
         *faulty(fault),
     ]
