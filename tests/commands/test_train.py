@@ -52,6 +52,16 @@ def test_report_that_cannot_be_written_costs_a_line(cluster: Console) -> None:
     assert "cannot write /dev/full: No space left on device" in cluster.said
 
 
+@pytest.mark.parametrize("mode", ["client", "server"])
+def test_dry_run_writes_no_report(cluster_here: Console, tmp_path: Path, mode: str) -> None:
+    """It has no result; an empty file would look like a report that could not be written."""
+    report = tmp_path / "report.json"
+
+    code = cluster_here.run("pytorch", "--image=i", f"--dry-run={mode}", "--report", str(report))
+
+    assert (code, report.exists()) == (ExitCode.SUCCEEDED, False)
+
+
 def test_missing_termination_log_is_no_matter(cluster_here: Console, tmp_path: Path) -> None:
     """Outside of a pod there is none, and none is made."""
     cluster_here.api.call(refuse)

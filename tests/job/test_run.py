@@ -1,12 +1,17 @@
 """Whole histories of a job, end to end over a real socket, on the fake clock."""
 
 import asyncio
+from unittest.mock import patch
 
-from job.histories import three_pods
+import pytest
+from job.histories import succeed, three_pods
 from job.play import play
 from job.stage import Stage
+from typing_extensions import override
 
+from dlf.commands import training
 from dlf.errors import ExitCode
+from dlf.logs.multiplexer import Multiplexer
 
 
 def test_success_prints_all_logs_and_exits_0() -> None:
@@ -72,3 +77,21 @@ def test_job_deleted_by_someone_else_exits_5() -> None:
 
     assert played.code == ExitCode.DELETED
     assert "PyTorchJob pytorchjob-demo-ab12 was deleted by someone else" in played.said
+
+
+def test_timeout_inside_following_is_no_late_submission() -> None:
+    """The time limit of the submission covers the submission only: such an error is a bug."""
+
+    class Impatient(Multiplexer):
+        @override
+        async def drain(self, timeout: float) -> bool:
+            raise TimeoutError("a bug")
+
+    async def history(stage: Stage) -> None:
+        job, pods = await three_pods(stage)
+        await succeed(stage, job, pods)
+
+    with patch.object(training, "Multiplexer", Impatient), pytest.raises(TimeoutError) as raised:
+        play(history)
+
+    assert str(raised.value) == "a bug"

@@ -1,6 +1,7 @@
 """A cluster in which anything happens, and what is known of it: the base of random histories."""
 
 import asyncio
+import re
 from collections import defaultdict
 from collections.abc import Coroutine
 from contextlib import AsyncExitStack
@@ -55,6 +56,7 @@ class World(RuleBasedStateMachine):
         gone: names of the pods that are not there any more.
         unreachable: logs of pods that are gone.
         written: of each log its pod and how many lines were written; each line says of which log.
+        restart_of: of each log the restart count of its container.
         is_away: the API server is.
         is_stalled: some request may never be answered.
         is_disrupted: the cluster takes dlf's own pod away.
@@ -76,6 +78,7 @@ class World(RuleBasedStateMachine):
         self.gone: set[str] = set()
         self.unreachable: set[int] = set()
         self.written: list[tuple[str, int]] = []
+        self.restart_of: list[int] = []
         self.is_away = self.is_stalled = self.is_disrupted = False
 
     def run(self, happening: Coroutine[Any, Any, None]) -> None:
@@ -194,6 +197,7 @@ class World(RuleBasedStateMachine):
     def _begin_log(self, pod: str) -> None:
         self._current[pod] = len(self.written)
         self.written.append((pod, 0))
+        self.restart_of.append(self._restarts[pod])
         self.print_lines(pod, 1)
 
     def _jobs(self) -> list[dict[str, Any]]:
@@ -214,8 +218,9 @@ class World(RuleBasedStateMachine):
             is_hidden = self.is_stalled and pod in self.there("Running")
             is_unseen = log in self.unreachable and not numbers
             if played.outcome and not (is_whole or is_hidden or is_unseen):
-                named = (line for line in played.said if f"{pod}/" in line)
-                assert any("begins anew" not in line for line in named), (pod, played.said)
+                name, restart = f"{pod}/{self.kind.container}", self.restart_of[log]
+                found = explanations(played.said, name, restart, is_unread=not numbers)
+                assert found, (name, restart, numbers, played.said)
         assert not printed
 
     def check_left(self, played: Played, *, is_stopped: bool) -> None:
@@ -233,3 +238,25 @@ class World(RuleBasedStateMachine):
             running = {pod for pod in self.there("Pending", "Running") if pod in played.pods}
             metas = (store.get(self.stage.pods, pod)["metadata"] for pod in running)
             assert all("deletionTimestamp" in meta for meta in metas)
+
+
+def explanations(messages: list[str], name: str, restart: int, *, is_unread: bool) -> list[str]:
+    """The messages that tell why lines of just this log were not printed.
+
+    What is told of another container instance explains nothing, nor does the word of a restart.
+    Only of a log of which nothing was read may the next one's message speak.
+
+    Args:
+        messages: all that dlf said.
+        name: `POD/CONTAINER`.
+        restart: of the log.
+        is_unread: nothing of it was printed.
+    """
+    own = f"{name} (restart {restart}): " if restart else f"{name}: "
+    earlier = re.compile(rf"{re.escape(name)}: \d+ earlier logs gone unread")
+    return [
+        line
+        for line in messages
+        if (own in line and "begins anew" not in line and not earlier.search(line))
+        or (is_unread and earlier.search(line))
+    ]
