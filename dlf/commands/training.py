@@ -42,5 +42,5 @@ async def validated(invocation: Invocation, edge: Edge) -> Manifest:
         kind = await choose_kind(client, invocation.framework, invocation.run.backend, edge.notify)
         manifest = invocation.framework.render(invocation.task, kind, edge.token(4))
         await client.create(kind, namespace, to_json(manifest), dry_run=True)
-        edge.notify(f"the API server accepts this {kind.name} in namespace {namespace}")
+        edge.notify(f"the API server accepts this {kind.title} in namespace {namespace}")
         return manifest

@@ -111,7 +111,7 @@ def require_unique(found: list[FoundJob]) -> FoundJob:
         UsageError: there are several.
     """
     if len(found) > 1:
-        kinds = " and ".join(f"a {kind.name}" for kind, _ in found)
+        kinds = " and ".join(f"a {kind.title}" for kind, _ in found)
         name = found[0][1].metadata.name
         raise UsageError(f"{name!r} is the name of {kinds}", "say which with --kind")
     return found[0]

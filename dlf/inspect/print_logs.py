@@ -75,7 +75,7 @@ async def print_logs(
             client, namespace, name, label, logs, follow_on=False, counts=replicas(job)
         )
     if not has_pods:
-        notify(f"{kind.name} {name} has no pods, so there are no logs")
+        notify(f"{kind.title} {name} has no pods, so there are no logs")
 
 
 async def _of_job(

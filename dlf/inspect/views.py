@@ -13,7 +13,6 @@ from dlf.errors import Rejected
 from dlf.frameworks import job_state
 from dlf.inspect.lookup import FoundJob, dlf_jobs
 from dlf.kube.client import KubeClient
-from dlf.manifest.jobs.kind import JobKind
 from dlf.manifest.jobs.kubeflow import JOB_LABEL as TRAINING_LABEL
 from dlf.manifest.jobs.volcano import VOLCANO_JOB
 from dlf.manifest.kinds import EVENT, POD
@@ -136,7 +135,7 @@ def job_row(found: FoundJob, running: int) -> JobRow:
     kind, job = found
     state = "deleting" if job.metadata.deletion_timestamp else job_state(job).phase.value
     return JobRow(
-        kind=_kind_name(kind),
+        kind=kind.title,
         name=job.metadata.name,
         state=state,
         running=running,
@@ -144,10 +143,6 @@ def job_row(found: FoundJob, running: int) -> JobRow:
         created=job.metadata.creation_timestamp,
         task=_task(job),
     )
-
-
-def _kind_name(kind: JobKind) -> str:
-    return "Volcano Job" if kind.job_label == VOLCANO_JOB.job_label else kind.name
 
 
 def _task(job: Job) -> str:

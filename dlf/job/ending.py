@@ -9,6 +9,8 @@ import msgspec
 
 from dlf.errors import ExitCode
 from dlf.manifest.phase import JobState
+from dlf.task.scalars import format_duration
+from dlf.task.settings import Lifecycle
 
 
 class Cause(enum.Enum):
@@ -40,7 +42,7 @@ class Rule(msgspec.Struct, frozen=True):
 
     Attributes:
         exit_code: of dlf; SIGINT ends with 130.
-        words: follow the job's name in the summary.
+        words: follow the job's name in the summary; they may name a time limit in braces.
         clean_up: what dlf does with the job.
         drain_seconds: how long logs may be read to their end before that.
         stop_seconds: how long a deletion may take; pods that ignore SIGTERM take 30 s to end.
@@ -51,6 +53,13 @@ class Rule(msgspec.Struct, frozen=True):
     clean_up: CleanUp
     drain_seconds: float = 30.0
     stop_seconds: float = 60.0
+
+    def phrase(self, limits: Lifecycle) -> str:
+        """The words, with the time limit that was reached."""
+        return self.words.format(
+            start_timeout=format_duration(limits.start_timeout),
+            timeout=format_duration(limits.timeout),
+        )
 
 
 DRAIN_STOPPED_SECONDS = 5.0
@@ -67,13 +76,13 @@ RULES = {
     ),
     Cause.START_TIMEOUT: Rule(
         ExitCode.TIMEOUT,
-        "did not start within --start_timeout",
+        "did not start within {start_timeout} (--start_timeout)",
         CleanUp.BY_ON_EXIT,
         DRAIN_STOPPED_SECONDS,
     ),
     Cause.TIMEOUT: Rule(
         ExitCode.TIMEOUT,
-        "did not end within --timeout",
+        "did not finish within {timeout} (--timeout)",
         CleanUp.BY_ON_EXIT,
         DRAIN_STOPPED_SECONDS,
     ),

@@ -203,7 +203,7 @@ class Follower:
             self._unknown.add(unknown)
             self._context.notify(f"the job's status has an unknown `{unknown}`")
         if now.phase is not before.phase and not now.phase.final:
-            name = f"{self._context.kind.name} {job.metadata.name}"
+            name = f"{self._context.kind.title} {job.metadata.name}"
             self._context.notify(f"{name} is {now.phase.value}")
 
     def _tell_progress(self) -> None:

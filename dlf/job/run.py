@@ -141,8 +141,8 @@ def _not_submitted(context: JobContext, submission: Submission) -> Outcome:
     rule = RULES[Cause.NOT_SUBMITTED]
     return Outcome(
         code=rule.exit_code,
-        job=f"{context.kind.name} {submission.manifest.metadata.name}",
-        phase=rule.words,
+        job=f"{context.kind.title} {submission.manifest.metadata.name}",
+        phase=rule.phrase(context.lifecycle),
         reason="an earlier job of this task, or one of its pods, is not gone yet",
     )
 

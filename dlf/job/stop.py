@@ -35,7 +35,7 @@ async def stop(context: JobContext, job: Job, seconds: float) -> None:
     deleted with the pod.
     """
     mode, notify = context.lifecycle.on_exit, context.notify
-    name = f"{context.kind.name} {job.metadata.name}"
+    name = f"{context.kind.title} {job.metadata.name}"
     disruption = ""
     with suppress(DlfError, TimeoutError):  # what cannot be found out does not keep a job
         async with asyncio.timeout(OPTIONAL_REQUEST_SECONDS):
@@ -64,7 +64,7 @@ async def delete(
     Raises:
         Rejected, ClusterLost: of the API server.
     """
-    name = f"{kind.name} {job.metadata.name}"
+    name = f"{kind.title} {job.metadata.name}"
     notify(f"deleting {name}")
     requested = False
     try:
@@ -98,7 +98,7 @@ async def stop_remaining_pods(context: JobContext, follower: Follower) -> None:
         why = error.message
     except TimeoutError:
         pass
-    name = f"{kind.name} {job.metadata.name}"
+    name = f"{kind.title} {job.metadata.name}"
     notify(f"deleting {name}: {why}")
     try:
         async with asyncio.timeout(POD_STOP_SECONDS):

@@ -95,17 +95,17 @@ async def submit(context: JobContext, submission: Submission) -> Job:
     own = await _own_jobs(context, submission.task)
     plan = plan_adoption(own, limits.on_existing, submission.spec_hash)
     for job in plan.replace:
-        context.notify(f"deleting {kind.name} {job.metadata.name}, an earlier job of this task")
+        context.notify(f"deleting {kind.title} {job.metadata.name}, an earlier job of this task")
         await remove(client, kind, job)
     if plan.attach:
-        name = f"{kind.name} {plan.attach.metadata.name}"
+        name = f"{kind.title} {plan.attach.metadata.name}"
         context.notify(f"attached to {name}, which this task started before")
         await _adopt(context, plan.attach, owner)
         return plan.attach
     annotations = {SPEC_HASH: submission.spec_hash, SUBMISSION_ANNOTATION: submission.nonce}
     body = to_json(annotated(submission.manifest, annotations, owner))
     job = msgspec.json.decode(await client.create(kind, context.namespace, body), type=Job)
-    context.notify(f"submitted {kind.name} {job.metadata.name} in namespace {context.namespace}")
+    context.notify(f"submitted {kind.title} {job.metadata.name} in namespace {context.namespace}")
     return job
 
 

@@ -36,8 +36,8 @@ def summarize(
     found = failures(pods, pods.identify, logs.last_lines)
     outcome = Outcome(
         code=rule.exit_code,
-        job=f"{job.kind} {job.metadata.name}",
-        phase=rule.words,
+        job=f"{context.kind.title} {job.metadata.name}",
+        phase=rule.phrase(context.lifecycle),
         operator=": ".join(filter(None, (state.reason, state.message))),
         failures=found,
     )

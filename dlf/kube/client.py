@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from types import TracebackType
 from typing import Self, TypeVar
+from urllib.parse import urlsplit
 
 import msgspec
 
@@ -61,7 +62,9 @@ class KubeClient:
     ) -> None:
         self.notify = notify
         self._http = HttpClient(config)
-        self._outages = OutageTracker(outage_budget, notify)
+        self._outages = OutageTracker(
+            urlsplit(config.server).netloc or config.server, outage_budget, notify
+        )
 
     async def __aenter__(self) -> Self:
         return self

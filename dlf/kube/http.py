@@ -8,6 +8,7 @@ No httpx type leaves this file, except to `body` and `transport`, which it is ma
 """
 
 import asyncio
+import os
 import ssl
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
@@ -37,6 +38,17 @@ TRANSPORT_ERRORS = (
     OSError,
 )
 """What a broken wire raises; httpcore's and the socket's own come from the raw stream."""
+
+# The errors of httpx and httpcore that may come without words of their own.
+_IN_WORDS = {
+    "ConnectError": "no connection",
+    "ConnectTimeout": "no connection in time",
+    "ReadTimeout": "no answer in time",
+    "WriteTimeout": "the request could not be sent in time",
+    "PoolTimeout": "no free connection in time",
+    "ReadError": "the connection broke",
+    "WriteError": "the connection broke",
+}
 
 
 class ResponseStream:
@@ -215,9 +227,17 @@ def _broken_is_unavailable() -> Iterator[None]:
 
 
 def _unavailable(error: Exception) -> Unavailable:
-    words = str(error)
-    kind = type(error).__name__
-    return Unavailable(f"{kind}: {words}" if words else kind)
+    """The failure in words: what the operating system or the name server says, if it is known."""
+    cause: BaseException | None = error
+    while cause is not None:
+        if isinstance(cause, OSError) and cause.strerror:
+            # asyncio puts its own words, with the address, into `strerror` of a failed connect.
+            number = 0 if isinstance(cause, ssl.SSLError) else cause.errno or 0
+            words = os.strerror(number) if number > 0 else cause.strerror
+            return Unavailable(words[0].lower() + words[1:])
+        cause = cause.__cause__ or cause.__context__
+    name = type(error).__name__
+    return Unavailable(str(error) or _IN_WORDS.get(name, name))
 
 
 def _retry_after(response: httpx.Response) -> float:

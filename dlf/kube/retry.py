@@ -13,6 +13,7 @@ from typing import Self
 
 from dlf.errors import ClusterLost, Rejected
 from dlf.kube.api_errors import Unavailable
+from dlf.task.scalars import format_duration
 
 FIRST_BACKOFF_SECONDS = 0.8
 MAX_BACKOFF_SECONDS = 30.0
@@ -28,11 +29,13 @@ class OutageTracker:
     """The operations of one client that keep failing.
 
     Args:
+        server: the host, for messages.
         budget_seconds: after which an operation gives up.
         notify: called when an outage begins and when it is over.
     """
 
-    def __init__(self, budget_seconds: float, notify: Callable[[str], None]) -> None:
+    def __init__(self, server: str, budget_seconds: float, notify: Callable[[str], None]) -> None:
+        self._server = server
         self.budget_seconds = budget_seconds
         self._notify = notify
         self._failing: set[Retry] = set()
@@ -44,7 +47,8 @@ class OutageTracker:
         if not self._failing:
             self._began = asyncio.get_running_loop().time()
             self._notify(
-                f"the API server does not answer ({cause}); trying for {self.budget_seconds:.0f} s"
+                f"cannot reach the API server at {self._server} ({cause});"
+                f" retrying for {format_duration(self.budget_seconds)}"
             )
         self._failing.add(retry)
 
@@ -56,7 +60,7 @@ class OutageTracker:
             if self._any_recovered and not self._failing:
                 self._any_recovered = False
                 duration = asyncio.get_running_loop().time() - self._began
-                self._notify(f"the API server answers again after {duration:.0f} s")
+                self._notify(f"the API server answers again after {format_duration(duration)}")
 
 
 class Retry:
@@ -107,9 +111,9 @@ class Retry:
         left = self._began + self._outages.budget_seconds - now
         if left <= 0:
             raise ClusterLost(
-                f"cannot {self._description}: no success for "
-                f"{self._outages.budget_seconds:.0f} s, last error: {failure.cause}",
-                "the job, if there is one, is left as it is; see `--api_outage`",
+                f"cannot {self._description}: the API server could not be reached for"
+                f" {format_duration(self._outages.budget_seconds)} (--api_outage): {failure.cause}",
+                "the job, if there is one, is left as it is",
             ) from failure
         if self._failures > 1:
             self._outages.add(self, failure.cause)

@@ -6,14 +6,16 @@ from dlf.errors import ExitCode
 from dlf.local.attempt import Attempt, PodEnd
 from dlf.outcome.outcome import Outcome, PodFailure
 from dlf.outcome.report import describe
+from dlf.task.scalars import format_duration
 
 
-def conclude(name: str, attempt: Attempt, *, strict: bool) -> Outcome:
+def conclude(name: str, attempt: Attempt, *, timeout: float, strict: bool) -> Outcome:
     """The outcome of a job: what the operator would notify, or that its time was over before.
 
     Args:
         name: kind and name of the job.
         attempt: the last one.
+        timeout: seconds that the whole job may take.
         strict: a pod that failed in a job that succeeded makes the exit code 1.
     """
     failures = _failures(attempt)
@@ -22,7 +24,7 @@ def conclude(name: str, attempt: Attempt, *, strict: bool) -> Outcome:
         return Outcome(
             code=ExitCode.TIMEOUT,
             job=name,
-            phase="did not end within --timeout",
+            phase=f"did not finish within {format_duration(timeout)} (--timeout)",
             reason=f"still running: {still}" if still else "",
             failures=failures,
         )

@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 
 from dlf.errors import UsageError
+from dlf.frameworks import kind_of
 from dlf.local import accelerators
 from dlf.local.attempt import Attempt
 from dlf.local.console import Console
@@ -93,7 +94,7 @@ async def _follow(
     *,
     strict: bool,
 ) -> Outcome:
-    name = f"{manifest.kind} {manifest.metadata.name}"
+    name = f"{kind_of(manifest).title} {manifest.metadata.name}"
     number = len(job.processes)
     notify(f"{name}: {number} {'process' if number == 1 else 'processes'} on this machine")
     if job.note:
@@ -114,7 +115,7 @@ async def _follow(
         pass  # the outcome says it, unless it was known before
     finally:
         repeats.cancel()
-    return conclude(name, attempt, strict=strict)
+    return conclude(name, attempt, timeout=timeout, strict=strict)
 
 
 def _write(files: Mapping[str, str], directory: str) -> None:

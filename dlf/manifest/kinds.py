@@ -24,6 +24,11 @@ class Kind(msgspec.Struct, frozen=True, kw_only=True):
         return f"{self.group}/{self.version}" if self.group else self.version
 
     @property
+    def title(self) -> str:
+        """What messages call it: its name, which for Volcano's `Job` is not enough."""
+        return "Volcano Job" if self.group == "batch.volcano.sh" else self.name
+
+    @property
     def type_label(self) -> str:
         """The value of the platform's `type` label: the kind in lower case, or `volcanojob`."""
         return "volcanojob" if self.group == "batch.volcano.sh" else self.name.lower()

@@ -8,6 +8,7 @@ import msgspec
 
 from dlf.task.flag import Setting, settings_of
 from dlf.task.resources import Gpu
+from dlf.task.scalars import format_duration
 
 _INDENT = "  "
 _COLUMN = 26  # where the texts begin; a longer name has a line of its own
@@ -61,7 +62,7 @@ def written(value: Any) -> str:
         case None | bool():
             return ""
         case float():
-            return _span(int(value)) if value else ""
+            return format_duration(value) if value else ""
         case Gpu():
             return str(value.count)
         case Mapping():
@@ -73,15 +74,6 @@ def written(value: Any) -> str:
             )
         case _:
             return str(value)
-
-
-def _span(seconds: int) -> str:
-    unit, size = next(
-        (unit, size)
-        for unit, size in (("d", 86400), ("h", 3600), ("m", 60), ("s", 1))
-        if seconds % size == 0
-    )
-    return f"{seconds // size}{unit}"
 
 
 def _meaning(setting: Setting, variables: Iterable[str]) -> str:

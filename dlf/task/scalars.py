@@ -58,6 +58,17 @@ def duration(text: str) -> float:
     return float(seconds)
 
 
+def format_duration(seconds: float) -> str:
+    """A time span as a user would write it: `90s` is `1m30s`, 0 is `0s`."""
+    left = round(seconds)
+    parts = []
+    for unit, size in (("d", 86400), ("h", 3600), ("m", 60), ("s", 1)):
+        count, left = divmod(left, size)
+        if count:
+            parts.append(f"{count}{unit}")
+    return "".join(parts) or "0s"
+
+
 def text(value: str) -> str:
     """Any text that the API server and the operating system can carry."""
     if "\0" in value or any("\ud800" <= character <= "\udfff" for character in value):

@@ -31,7 +31,7 @@ def test_start_timeout_deletes_the_job_and_says_what_it_waited_for() -> None:
     assert played.code == ExitCode.TIMEOUT
     assert (played.jobs, played.pods) == ([], [])
     assert (
-        f"PyTorchJob {JOB} did not start within --start_timeout: waiting for 1 of 3 pods: "
+        f"PyTorchJob {JOB} did not start within 20m (--start_timeout): waiting for 1 of 3 pods: "
         "1 pending: Unschedulable: 0/5 nodes: 5 Insufficient nvidia.com/gpu"
     ) in played.said
     assert 1200 <= played.ended < 1220
@@ -98,7 +98,7 @@ def test_timeout_deletes_the_job() -> None:
 
     assert played.code == ExitCode.TIMEOUT
     assert (played.jobs, played.pods) == ([], [])
-    assert f"PyTorchJob {JOB} did not end within --timeout: 3 of 3 running" in played.said
+    assert f"PyTorchJob {JOB} did not finish within 2h (--timeout): 3 of 3 running" in played.said
     assert 7200 <= played.ended < 7220
 
 

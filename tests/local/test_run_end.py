@@ -60,7 +60,7 @@ def test_run_ends_at_the_time_limit(dlf: Dlf) -> None:
     told = done.stderr.decode()
     assert 124 == done.returncode, told
     assert {"master-0": ["0"], "worker-0": ["1"], "worker-1": ["2"]} == printed(done.stdout)
-    assert "did not end within --timeout: still running: " in told
+    assert "did not finish within 2s (--timeout): still running: " in told
 
 
 @pytest.mark.parametrize(

@@ -46,7 +46,7 @@ Task:
   --backend auto|kubeflow|volcano
                           operator to use where there is a
                           choice of several [default: auto]
-  --patience TIME         time to wait [default: 90m]
+  --patience TIME         time to wait [default: 1h30m]
   --strict                be strict
 
 Environment:
@@ -117,7 +117,7 @@ def test_default_is_written_as_a_user_would(setting: Setting) -> None:
         (False, ""),
         (0, "0"),
         (0.0, ""),
-        (90.0, "90s"),
+        (90.0, "1m30s"),
         (60.0, "1m"),
         (3600.0, "1h"),
         (172800.0, "2d"),
