@@ -6,7 +6,7 @@ from typing import Any
 
 from dlf.cli import main
 from dlf.edge import Edge
-from dlf.errors import DlfError, ExitCode
+from dlf.errors import DlfError, ExitCode, Interrupted
 
 
 @dataclass(frozen=True)
@@ -18,8 +18,13 @@ class Screen:
     notes: list[str]
 
 
-def run(*words: str, env: dict[str, str] | None = None, width: int = 80) -> Screen:
-    """Run the words, the program's name first, as far as they need no event loop."""
+def run(
+    *words: str, env: dict[str, str] | None = None, width: int = 80, loop: bool = True
+) -> Screen:
+    """Run the words, the program's name first, as far as they need no event loop.
+
+    What would run in one is an error of the test, or, without `loop`, stopped as by SIGINT.
+    """
     out: list[str] = []
     notes: list[str] = []
     edge = Edge(
@@ -29,7 +34,7 @@ def run(*words: str, env: dict[str, str] | None = None, width: int = 80) -> Scre
         stdout=1,
         terminal=False,
         width=width,
-        run=_refuse,
+        run=_refuse if loop else _interrupt,
         token=lambda digits: "ab12ab12ab12ab12"[:digits],
     )
     try:
@@ -38,6 +43,11 @@ def run(*words: str, env: dict[str, str] | None = None, width: int = 80) -> Scre
         code = error.exit_code
         notes.append(error.message + (f"; {error.hint}" if error.hint else ""))
     return Screen(code, "".join(out), notes)
+
+
+def _interrupt(work: Coroutine[Any, Any, Any]) -> Any:
+    work.close()
+    raise Interrupted(ExitCode.SIGINT)
 
 
 def _refuse(work: Coroutine[Any, Any, Any]) -> Any:
