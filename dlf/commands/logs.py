@@ -1,5 +1,6 @@
 """`dlf logs JOB`: the logs of a job, whoever started it."""
 
+import datetime
 from collections.abc import Sequence
 from typing import Annotated
 
@@ -17,18 +18,60 @@ from dlf.task.flag import Flag
 from dlf.task.settings import Connection, Logs
 
 
-class Following(msgspec.Struct, frozen=True, kw_only=True):
-    """How long."""
+class Which(msgspec.Struct, frozen=True, kw_only=True):
+    """Which lines: of which pods, since when, and whether to wait for more."""
 
+    follow: Annotated[
+        bool,
+        Flag(
+            "wait for more lines until the job has ended; this is the default",
+            scalars.switch,
+            form="switch",
+            short="-f",
+        ),
+    ] = True
     no_follow: Annotated[
         bool,
         Flag("print what there is, and do not wait for more", scalars.switch, form="switch"),
     ] = False
+    tail: Annotated[
+        int | None,
+        Flag(
+            "of what was written before, print the last lines of each log only",
+            scalars.count(0),
+            metavar="N",
+        ),
+    ] = None
+    since: Annotated[
+        float,
+        Flag("print no lines older than this", scalars.duration, metavar="TIME", short="-s"),
+    ] = 0.0
+    since_time: Annotated[
+        str,
+        Flag(
+            "print no lines before this time, such as 2026-01-02T15:04:05Z",
+            scalars.instant,
+            metavar="TIME",
+        ),
+    ] = ""
+    previous: Annotated[
+        bool,
+        Flag(
+            "print the logs of the containers' instances before the last restart",
+            scalars.switch,
+            form="switch",
+            short="-p",
+        ),
+    ] = False
+    selector: Annotated[
+        str,
+        Flag("read only the job's pods with these labels", metavar="LABELS", short="-l"),
+    ] = ""
 
 
 _GROUPS = (
     ("Job", Selection),
-    ("Following", Following),
+    ("Which lines", Which),
     ("Logs", Logs),
     ("Cluster", Connection),
 )
@@ -39,25 +82,34 @@ def run(argv: Sequence[str], edge: Edge) -> ExitCode:
     parsed = read(argv, edge, "dlf logs JOB", _GROUPS)
     if parsed is None:
         return ExitCode.SUCCEEDED
-    (name,), (selection, following, logs, connection) = parsed
-    edge.run(_show(name, selection, following, logs, connection, edge))
+    (name,), (selection, which, logs, connection) = parsed
+    edge.run(_show(name, selection, which, logs, connection, edge))
     return ExitCode.SUCCEEDED
 
 
 async def _show(
     name: str,
     selection: Selection,
-    following: Following,
+    which: Which,
     logs: Logs,
     connection: Connection,
     edge: Edge,
 ) -> None:
-    follow_on = not following.no_follow
+    follow_on = which.follow and not which.no_follow and not which.previous
+    since = which.since_time
+    if which.since:
+        start = datetime.datetime.now(datetime.UTC) - datetime.timedelta(seconds=which.since)
+        since = max(since, start.isoformat().replace("+00:00", "Z"))
     async with connect(connection, edge) as (client, namespace):
         with log_writer(edge) as writer:
 
             def open_logs(ranks: int) -> Multiplexer:
-                options = log_options(logs, edge, ranks, follow=follow_on)
+                options = msgspec.structs.replace(
+                    log_options(logs, edge, ranks, follow=follow_on),
+                    since=since,
+                    tail=which.tail,
+                    previous=which.previous,
+                )
                 return Multiplexer(client, writer, options, edge.notify)
 
             await print_logs(
@@ -67,6 +119,7 @@ async def _show(
                 selection.kind,
                 open_logs,
                 follow_on=follow_on,
+                selector=which.selector,
                 notify=edge.notify,
                 verbose=verbose_notify(connection, edge),
             )

@@ -1,7 +1,7 @@
 """Prints the logs of a job, whoever started it; also when only its pods are left."""
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import aclosing
 
 from dlf.diagnose.pod_state import has_ended
@@ -39,6 +39,7 @@ async def print_logs(
     open_logs: Callable[[int], Multiplexer],
     *,
     follow_on: bool,
+    selector: str,
     notify: Callable[[str], None],
     verbose: Callable[[str], None],
 ) -> None:
@@ -51,6 +52,7 @@ async def print_logs(
         kind_filter: the job's kind, as `--kind` names it, or "".
         open_logs: makes the multiplexer for so many ranks.
         follow_on: follow until the job has ended; else print the existing lines.
+        selector: labels that the pods have, too, or "".
         notify: prints a line of dlf's own: there are no logs.
         verbose: prints a line with `--verbose`: the job's progress.
 
@@ -61,21 +63,26 @@ async def print_logs(
     found = await find_by_name(client, namespace, name, kind_filter)
     if not found:
         labels = {kind.job_label for kind in await served_kinds(client, kind_filter)}
-        logs = open_logs(0)
-        if not await _of_pods(client, namespace, name, labels, logs, follow_on=follow_on):
+        selectors = [_selector(label, name, selector) for label in labels]
+        if not await _of_pods(client, namespace, selectors, open_logs(0), follow_on=follow_on):
             raise await not_found(client, namespace, name)
         return
     kind, job = require_unique(found)
     logs = open_logs(ranks(job))
-    if follow_on:
+    if follow_on and not selector:
         has_pods = await _of_job(client, (kind, job), logs, verbose)
     else:
-        label = {kind.job_label}
+        selectors = [_selector(kind.job_label, name, selector)]
         has_pods = await _of_pods(
-            client, namespace, name, label, logs, follow_on=False, counts=replicas(job)
+            client, namespace, selectors, logs, follow_on=follow_on, counts=replicas(job)
         )
     if not has_pods:
-        notify(f"{kind.title} {name} has no pods, so there are no logs")
+        which = f" that match {selector}" if selector else ""
+        notify(f"{kind.title} {name} has no pods{which}, so there are no logs")
+
+
+def _selector(label: str, name: str, more: str) -> str:
+    return ",".join(filter(None, (f"{label}={name}", more)))
 
 
 async def _of_job(
@@ -106,34 +113,25 @@ async def _of_job(
 async def _of_pods(
     client: KubeClient,
     namespace: str,
-    name: str,
-    labels: set[str],
+    selectors: Sequence[str],
     logs: Multiplexer,
     *,
     follow_on: bool,
     counts: Mapping[str, int] | None = None,
 ) -> bool:
-    """The logs of the pods that carry the job's name in one of these labels; whether any do."""
+    """The logs of the pods that one of these label selectors matches; whether there are any."""
     try:
         listed = await asyncio.gather(
-            *(
-                client.list(POD, namespace, Pod, label_selector=f"{label}={name}")
-                for label in labels
-            )
+            *(client.list(POD, namespace, Pod, label_selector=each) for each in selectors)
         )
         pods = Pods(counts or {}, logs)
         pods.apply(Snapshot([pod for found, _ in listed for pod in found]))
         if not pods.here:
             return False
         if follow_on:
-            of = {
-                label
-                for label in labels
-                for pod in pods.here.values()
-                if label in (pod.metadata.labels or {})
-            }
-            for label in of:
-                await _until_ended(client, namespace, f"{label}={name}", Pods({}, logs))
+            for selector, (found, _) in zip(selectors, listed, strict=True):
+                if found:
+                    await _until_ended(client, namespace, selector, Pods(counts or {}, logs))
         await logs.drain(DRAIN_SECONDS if follow_on else PRINT_EXISTING_SECONDS)
         return True
     finally:

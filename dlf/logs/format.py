@@ -14,17 +14,18 @@ Formatter = Callable[[Sequence[bytes], Sequence[bytes]], bytes]
 Timestamps may be left out (an empty sequence) where `needs_stamps` is false.
 """
 
+_HIGHLIGHTED = b"\x1b[1;31m\\g<0>\x1b[0m"
 _COLOURS = (36, 32, 33, 35, 34, 96, 92, 93, 95, 94)
 
 
 def formatter(target: Target, options: LogOptions) -> Formatter:
     """The formatter for one container's lines."""
-    return _json(target) if needs_timestamps(options) else _text(target, colour=options.colour)
+    return _json(target) if options.log_format == "json" else _text(target, options)
 
 
 def needs_timestamps(options: LogOptions) -> bool:
     """Whether the format shows the time of each line."""
-    return options.log_format == "json"
+    return options.log_format == "json" or options.timestamps
 
 
 def wants_colour(env: Mapping[str, str], *, is_terminal: bool) -> bool:
@@ -36,19 +37,38 @@ def wants_colour(env: Mapping[str, str], *, is_terminal: bool) -> bool:
     return is_terminal and env.get("TERM") != "dumb"
 
 
-def text_prefix(target: Target, *, colour: bool) -> bytes:
+def text_prefix(target: Target, options: LogOptions) -> bytes:
     """What comes before each message: the pod's name, in a colour of its own, and a blank."""
-    name = target.pod.encode()
-    if not colour:
+    match options.prefix:
+        case "none":
+            return b""
+        case "short":
+            name = _short_name(target).encode()
+        case _:
+            name = target.pod.encode()
+    if not options.colour:
         return name + b" "
     return b"\x1b[%dm%b\x1b[0m " % (_COLOURS[zlib.crc32(name) % len(_COLOURS)], name)
 
 
-def _text(target: Target, *, colour: bool) -> Formatter:
-    first = text_prefix(target, colour=colour)
-    between = b"\n" + first
+def _short_name(target: Target) -> str:
+    """The pod's name without that of the job: `worker-3`; whole, where no role is known in it."""
+    role = target.role.lower()
+    _, found, index = target.pod.rpartition(f"-{role}-") if role else ("", "", "")
+    return f"{role}-{index}" if found else target.pod
 
-    def text(messages: Sequence[bytes], _stamps: Sequence[bytes]) -> bytes:
+
+def _text(target: Target, options: LogOptions) -> Formatter:
+    first = text_prefix(target, options)
+    between = b"\n" + first
+    highlight = options.highlight if options.colour else ()
+
+    def text(messages: Sequence[bytes], timestamps: Sequence[bytes]) -> bytes:
+        if options.timestamps:
+            pairs = zip(timestamps, messages, strict=True)
+            messages = [b"%b %b" % pair for pair in pairs]
+        for pattern in highlight:
+            messages = [pattern.sub(_HIGHLIGHTED, message) for message in messages]
         return b"%b%b\n" % (first, between.join(messages))
 
     return text

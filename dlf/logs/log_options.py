@@ -1,5 +1,7 @@
 """How logs are followed and printed; the flags of these names are declared in `dlf.task`."""
 
+import re
+
 import msgspec
 
 SIDECARS = frozenset(
@@ -28,6 +30,16 @@ class LogOptions(msgspec.Struct, frozen=True, kw_only=True):
         max_log_streams: logs read at the same time; the rest waits its turn.
         colour: prefix each pod in a colour of its own.
         ranks: number of ranks in the job, to count negative ranks from; 0 when unknown.
+        prefix: what stands before each line of text: the `full` name of the pod, a `short` one such
+            as `worker-3`, or `none`.
+        timestamps: print the time of each line of text.
+        include: print only lines that match one of these.
+        exclude: do not print lines that match one of these.
+        highlight: set off what matches these, where `colour` is on.
+        container: read the containers whose names match, sidecars too; None for all but sidecars.
+        since: print no lines before this RFC 3339 time, or "".
+        tail: of what was written before, print only so many lines of each log; None for all.
+        previous: read the log of the instance before the current one, and nothing else.
         follow: go on until the containers have ended; otherwise print what is there.
         skip_containers: names of containers whose logs are left out.
     """
@@ -39,5 +51,20 @@ class LogOptions(msgspec.Struct, frozen=True, kw_only=True):
     max_log_streams: int = 4096
     colour: bool = False
     ranks: int = 0
+    prefix: str = "full"
+    timestamps: bool = False
+    include: tuple[re.Pattern[bytes], ...] = ()
+    exclude: tuple[re.Pattern[bytes], ...] = ()
+    highlight: tuple[re.Pattern[bytes], ...] = ()
+    container: re.Pattern[bytes] | None = None
+    since: str = ""
+    tail: int | None = None
+    previous: bool = False
     follow: bool = True
     skip_containers: frozenset[str] = SIDECARS
+
+    def reads(self, container: str) -> bool:
+        """Whether the logs of containers of this name are read."""
+        if self.container:
+            return bool(self.container.search(container.encode()))
+        return container not in self.skip_containers

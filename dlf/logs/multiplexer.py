@@ -67,12 +67,12 @@ class Multiplexer:
 
     def observe(self, pod: Pod, role: str, rank: int | None) -> None:
         """A pod was listed, added or changed: start what it has, note what has ended."""
-        meta = pod.metadata
+        meta, options = pod.metadata, self._context.options
         containers = self._logs.setdefault(meta.name, {})
         generation = self._generation(meta.name, meta.uid)
         current: dict[str, list[Instance]] = {container: [] for container in containers}
         for instance in instances(pod):
-            if instance.container not in self._context.options.skip_containers:
+            if options.reads(instance.container) and (instance.previous or not options.previous):
                 current.setdefault(instance.container, []).append(instance)
         for container, found in current.items():
             logs = containers.setdefault(container, ContainerLogs(self._context.end_budget))

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dlf.logs.collapse import Collapser
 from dlf.logs.format import formatter, needs_timestamps, text_prefix
 from dlf.logs.instances import Target
+from dlf.logs.line_filter import LineFilter
 from dlf.logs.lines import Batch
 from dlf.logs.log_files import LogFiles
 from dlf.logs.log_options import LogOptions
@@ -33,13 +34,24 @@ class LineRenderer:
     ) -> None:
         self._target = target
         self._format = formatter(target, options)
+        self._filter = LineFilter(options)
         self._needs_timestamps = needs_timestamps(options) or collapser is not None
         self._files = files
         self._collapser = collapser
         chosen = is_selected(target.rank, options.log_ranks, options.ranks)
         self._errors = None if chosen else ErrorFilter()
-        is_plain = not (self._needs_timestamps or files or self._errors)
-        self.prefix = text_prefix(target, colour=options.colour) if is_plain else None
+        is_plain = not (self._needs_timestamps or files or self._errors or options.highlight)
+        self._plain_prefix = text_prefix(target, options) if is_plain else None
+        self.prefix = None if self._filter.is_active else self._plain_prefix
+
+    def _update_prefix(self) -> None:
+        """A filter may be over, as one by time is."""
+        self.prefix = None if self._filter.is_active else self._plain_prefix
+
+    def start_at(self, time: str, *, inclusive: bool) -> None:
+        """Print no lines before this RFC 3339 time, and none of it if not `inclusive`."""
+        self._filter.start_at(time, inclusive=inclusive)
+        self.prefix = None
 
     def render(self, batch: Batch, last: bytes, now: float) -> bytes:
         """What to print of a batch: whole lines, or b"".
@@ -53,13 +65,18 @@ class LineRenderer:
         if batch.continuation:
             text = self._render([batch.continuation], [last], now)
         if batch.lines:
-            timestamps = batch.timestamps() if self._needs_timestamps else ()
+            wanted = self._needs_timestamps or self._filter.needs_timestamps
+            timestamps = batch.timestamps() if wanted else ()
             text += self._render(batch.messages(), timestamps, now)
         return text
 
     def _render(self, messages: Sequence[bytes], timestamps: Sequence[bytes], now: float) -> bytes:
         if self._files:
             self._files.write(self._target, b"\n".join(messages) + b"\n")
+        if self._filter.is_active:
+            shown = self._filter.select(messages, timestamps)
+            messages, timestamps = _pick(shown, messages, timestamps)
+            self._update_prefix()
         if self._errors:
             messages, timestamps = _pick(self._errors.select(messages), messages, timestamps)
         if self._collapser:

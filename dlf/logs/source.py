@@ -36,6 +36,7 @@ class LogSource(Protocol):
         since_time: str = "",
         follow: bool = True,
         previous: bool = False,
+        tail_lines: int | None = None,
     ) -> AbstractAsyncContextManager[LogStream]:
         """A log with timestamps. Raises `Rejected` on 4xx, anything else for what may pass."""
 

@@ -14,6 +14,7 @@ from dlf.logs.renderer import LineRenderer
 from dlf.logs.source import Broken, LogStream, is_served
 from dlf.logs.stalls import IdleStream
 from dlf.logs.tail_state import TERMINATED_IDLE_TIMEOUT_SECONDS, StreamEnd
+from dlf.logs.timestamps import split
 from dlf.logs.writer import HIGH_WATER_BYTES
 
 SLOT_SECONDS = 10.0
@@ -55,6 +56,8 @@ class Tail:
         self._reading = False  # waiting for bytes; nothing is lost when the stream is closed now
         self._opened_at = 0.0
         self._last_read_at = 0.0
+        self._renderer = renderer
+        self._start = context.options.since
 
     def wake(self) -> None:
         """What is known of the container has changed."""
@@ -91,8 +94,30 @@ class Tail:
         Raises:
             OutputClosed: nobody reads what is printed.
         """
+        if self._context.options.tail is not None and not self.log.position.since:
+            await self._find_start(self._context.options.tail)
         while not self.log.state.finished:  # again, if the log is rewound while its end is written
             await self._read_to_end()
+
+    async def _find_start(self, lines: int) -> None:
+        """Begin at the time of the last lines that exist now; at the start if there are none."""
+        target = self.log.target
+        opening = self._context.source.open_log(
+            target.namespace,
+            target.pod,
+            target.container,
+            follow=False,
+            previous=self.log.state.previous,
+            tail_lines=max(lines, 1),
+        )
+        with suppress(Exception):  # a container that has not begun has no lines yet
+            async with opening as stream:
+                text = b""
+                while b" " not in text and (chunk := await stream.read()):
+                    text += chunk
+            time = split(text)[0].decode()
+            self._start = max(self._start, time)
+            self._renderer.start_at(time, inclusive=lines > 0)
 
     async def _read_to_end(self) -> None:
         while not self.log.state.finished:
@@ -155,7 +180,7 @@ class Tail:
                     target.namespace,
                     target.pod,
                     target.container,
-                    since_time=self.log.position.since,
+                    since_time=self.log.position.since or self._start,
                     follow=self._context.options.follow,
                     previous=self.log.state.previous,
                 )

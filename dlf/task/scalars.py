@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 from dlf.task.syntax import is_label, is_subdomain
 
@@ -112,6 +112,26 @@ def path_segment(value: str) -> str:
 def names(text: str) -> tuple[str, ...]:
     """Comma separated names; blanks around them and empty entries are dropped."""
     return tuple(entry for entry in (part.strip() for part in text.split(",")) if entry)
+
+
+def pattern(value: str) -> re.Pattern[bytes]:
+    """A regular expression, for the bytes of log lines."""
+    try:
+        return re.compile(text(value).encode())
+    except (re.error, OverflowError, RecursionError) as error:
+        raise ValueError(
+            f"is not a regular expression ({error}); write one such as loss|error"
+        ) from None
+
+
+def instant(value: str) -> str:
+    """An RFC 3339 time, such as 2026-01-02T15:04:05Z; without a zone it is UTC."""
+    try:
+        time = datetime.fromisoformat(value)
+        zoned = time if time.tzinfo else time.replace(tzinfo=UTC)
+        return zoned.astimezone(UTC).isoformat().replace("+00:00", "Z")
+    except (ValueError, OverflowError):
+        raise ValueError("write a time such as 2026-01-02T15:04:05Z") from None
 
 
 def assignment(given: str) -> tuple[str, str]:

@@ -1,5 +1,6 @@
 """Every setting of dlf, in groups that the commands combine; help and docs come from here."""
 
+import re
 from typing import Annotated
 
 import msgspec
@@ -131,6 +132,57 @@ class Logs(msgspec.Struct, frozen=True, kw_only=True):
             metavar="text|json",
         ),
     ] = "text"
+    prefix: Annotated[
+        str,
+        Flag(
+            "what stands before each line: the pod's name, a short one such as worker-3, nothing",
+            scalars.choice("full", "short", "none"),
+            metavar="full|short|none",
+        ),
+    ] = "full"
+    timestamps: Annotated[
+        bool,
+        Flag("print the time of each line", scalars.switch, form="switch", short="-t"),
+    ] = False
+    include: Annotated[
+        tuple[re.Pattern[bytes], ...],
+        Flag(
+            "print only lines that match; may be repeated, for lines that match either",
+            scalars.pattern,
+            metavar="REGEX",
+            form="repeat",
+            short="-i",
+        ),
+    ] = ()
+    exclude: Annotated[
+        tuple[re.Pattern[bytes], ...],
+        Flag(
+            "do not print lines that match; may be repeated",
+            scalars.pattern,
+            metavar="REGEX",
+            form="repeat",
+            short="-e",
+        ),
+    ] = ()
+    highlight: Annotated[
+        tuple[re.Pattern[bytes], ...],
+        Flag(
+            "set off what matches, on a terminal; may be repeated",
+            scalars.pattern,
+            metavar="REGEX",
+            form="repeat",
+            short="-H",
+        ),
+    ] = ()
+    container: Annotated[
+        re.Pattern[bytes] | None,
+        Flag(
+            "read the containers whose names match; default: all but known sidecars",
+            scalars.pattern,
+            metavar="REGEX",
+            short="-c",
+        ),
+    ] = None
     log_ranks: Annotated[
         tuple[int, ...],
         Flag(

@@ -75,3 +75,97 @@ def test_logs_of_pods_whose_job_is_gone_are_printed(cluster: Console) -> None:
 
     assert cluster.run("logs", "job") == ExitCode.SUCCEEDED
     assert cluster.stdout.read_text() == "job-master-0 one\n"
+
+
+HOUR = ["2026-01-02T03:00:00.1Z", "2026-01-02T03:00:00.2Z", "2026-01-02T03:00:01.5Z"]
+
+
+def timed(cluster: Console, ended: bool = True) -> None:
+    """A job whose master has printed a line at each time of HOUR: `loss 0`, `loss 1`, `bye 2`."""
+    cluster.pytorchjob("job", "Succeeded" if ended else "Running")
+    pod = cluster.pod("job", code=0 if ended else None)
+
+    def write(api: FakeApi) -> None:
+        log = api.logs.of(NAMESPACE, pod, "pytorch")
+        for number, (time_, word) in enumerate(zip(HOUR, ["loss", "loss", "bye"], strict=True)):
+            log.write(f"{word} {number}", at=time_)
+        log.wake()
+
+    cluster.api.call(write)
+
+
+@pytest.mark.parametrize(
+    ("flags", "printed"),
+    [
+        (["--prefix", "short"], ["master-0 loss 0", "master-0 loss 1", "master-0 bye 2"]),
+        (["--prefix", "none"], ["loss 0", "loss 1", "bye 2"]),
+        (
+            ["--prefix=none", "-t"],
+            [
+                f"{time_} {line}"
+                for time_, line in zip(HOUR, ["loss 0", "loss 1", "bye 2"], strict=True)
+            ],
+        ),
+        (["--prefix=none", "--include", "loss"], ["loss 0", "loss 1"]),
+        (["--prefix=none", "-i", "bye", "-i", "0$"], ["loss 0", "bye 2"]),
+        (["--prefix=none", "-i", "loss", "-e", "1"], ["loss 0"]),
+        (["--prefix=none", "--tail", "2"], ["loss 1", "bye 2"]),
+        (["--prefix=none", "--tail", "0"], []),
+        (["--prefix=none", "--tail=9"], ["loss 0", "loss 1", "bye 2"]),
+        (["--prefix=none", "--since_time", "2026-01-02T03:00:00.15Z"], ["loss 1", "bye 2"]),
+        (["--prefix=none", "--since-time", "2026-01-02T11:00:01+08:00"], ["bye 2"]),
+        (["--prefix=none", "--since", "1h"], []),
+        (["--prefix=none", "-c", "^pytorch$"], ["loss 0", "loss 1", "bye 2"]),
+        (["--prefix=none", "-c", "istio"], []),
+        (["--prefix=none", "-f"], ["loss 0", "loss 1", "bye 2"]),
+        (
+            ["--prefix=none", "-l", "training.kubeflow.org/replica-type=master"],
+            ["loss 0", "loss 1", "bye 2"],
+        ),
+    ],
+)
+@pytest.mark.parametrize("follow", [[], ["--no_follow"]])
+def test_lines_are_chosen(
+    cluster: Console, flags: list[str], printed: list[str], follow: list[str]
+) -> None:
+    """As `kubectl logs` and stern choose them, with the same words."""
+    timed(cluster)
+
+    assert cluster.run("logs", "job", *flags, *follow) == ExitCode.SUCCEEDED
+    assert cluster.out.splitlines() == printed
+
+
+def test_pods_are_chosen_by_label(cluster: Console) -> None:
+    """Where none has it, that is said."""
+    timed(cluster)
+
+    assert cluster.run("logs", "job", "--selector", "a=b") == ExitCode.SUCCEEDED
+    assert (cluster.out, cluster.said) == (
+        "",
+        ["PyTorchJob job has no pods that match a=b, so there are no logs"],
+    )
+
+
+def test_previous_instance_alone_is_printed(cluster: Console) -> None:
+    """Its log is what explains a restart."""
+    cluster.pytorchjob("job", "Running")
+    pod = cluster.pod("job", "after")
+
+    def restart(api: FakeApi) -> None:
+        before = {"terminated": {"exitCode": 1, "containerID": "c://before"}}
+        status = {
+            "name": "pytorch",
+            "containerID": "c://now",
+            "restartCount": 1,
+            "state": {"running": {"startedAt": "2026-01-02T03:04:05Z"}},
+            "lastState": before,
+        }
+        pods = api.collection("pods", NAMESPACE)
+        api.store.patch(pods, pod, {"status": {"containerStatuses": [status]}})
+        api.logs.of(NAMESPACE, pod, "pytorch").end()
+        api.logs.restart(NAMESPACE, pod, "pytorch").write("second")
+
+    cluster.api.call(restart)
+
+    assert cluster.run("logs", "job", "--previous", "--prefix", "none") == ExitCode.SUCCEEDED
+    assert cluster.out == "after\n"

@@ -1,5 +1,6 @@
 """Command line and environment to settings: which source wins, and what is said of bad input."""
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -72,6 +73,12 @@ SAMPLES: dict[str, tuple[str, Any]] = {
     "strict": ("on", True),
     "report": ("report.json", "report.json"),
     "log_format": ("json", "json"),
+    "prefix": ("short", "short"),
+    "timestamps": ("1", True),
+    "include": ("loss|error", (re.compile(b"loss|error"),)),
+    "exclude": ("debug", (re.compile(b"debug"),)),
+    "highlight": ("nan", (re.compile(b"nan"),)),
+    "container": ("^pytorch$", re.compile(b"^pytorch$")),
     "log_ranks": ("0,-1", (0, -1)),
     "log_dir": ("logs", "logs"),
     "log_collapse": ("1", True),

@@ -1,5 +1,6 @@
 """Parsers of single values: every form that is accepted, and what is said of the others."""
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -36,6 +37,10 @@ ACCEPTED = [
     (scalars.assignment, "A=b=c", ("A", "b=c")),
     (scalars.assignment, "A=", ("A", "")),
     (scalars.assignment, "_a.b-c=1", ("_a.b-c", "1")),
+    (scalars.pattern, "a|b", re.compile(b"a|b")),
+    (scalars.instant, "2026-01-02T15:04:05Z", "2026-01-02T15:04:05Z"),
+    (scalars.instant, "2026-01-02T15:04:05+08:00", "2026-01-02T07:04:05Z"),
+    (scalars.instant, "2026-01-02 15:04", "2026-01-02T15:04:00Z"),
     (scalars.ranks, "all", ()),
     (scalars.ranks, "0,-1", (0, -1)),
     (scalars.ranks, "0, 3 ,", (0, 3)),
@@ -74,6 +79,8 @@ REFUSED = [
     (scalars.assignment, "1A=b", "write NAME=VALUE"),
     (scalars.assignment, "A B=c", "write NAME=VALUE"),
     (scalars.assignment, "A=\udcff", "write text without NUL bytes, in UTF-8"),
+    (scalars.pattern, "(", "is not a regular expression"),
+    (scalars.instant, "yesterday", "write a time such as 2026"),
     (scalars.ranks, "", "write all, or ranks such as 0,-1"),
     (scalars.ranks, "0-3", "write all, or ranks such as 0,-1"),
     (scalars.ranks, "first", "write all, or ranks such as 0,-1"),
