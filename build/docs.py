@@ -12,6 +12,7 @@ from dlf.frameworks import BY_NAME
 from dlf.task.reference import flags_markdown, variables_markdown
 from dlf.task.settings import TaskSettings
 from dlf.usage import EXIT_CODES
+from dlf.worker.flags import GROUPS as WORKER_GROUPS
 
 REFERENCE = Path(__file__).parents[1] / "docs" / "reference"
 _NOTE = "This page is generated from the code by `build/docs.py`."
@@ -27,7 +28,8 @@ def pages() -> dict[str, str]:
             "In a flag, `-` and `_` are the same. A flag wins over its variables, the first"
             " variable over the second, and an empty value counts as not given.\n\n"
             f"## Of every framework\n\n{flags_markdown(GROUPS)}\n"
-            f"## Of each framework\n\n{flags_markdown(frameworks)}"
+            f"## Of each framework\n\n{flags_markdown(frameworks)}\n"
+            f"## Of `dlf worker`\n\n{flags_markdown(WORKER_GROUPS)}"
         ),
         "variables.md": (
             f"# Environment variables of the platform\n\n{_NOTE}\n\n"

@@ -37,6 +37,8 @@ _OPTIONS = [
     "--disable-plugin=multiprocessing",  # always on, and includes multiprocessing
     "--include-package=dlf",
     *(f"--include-module={name}" for name in IMPORTED_UNSEEN),
+    # Else it refuses any command line with a `-c` in it, such as `dlf worker -- sh -c COMMAND`.
+    "--no-deployment-flag=self-execution",
 ]
 
 

@@ -43,7 +43,7 @@ def _open_streams() -> None:
         sys.stdout.reconfigure(errors="backslashreplace")
 
 
-def _guarded(argv: list[str]) -> ExitCode:
+def _guarded(argv: list[str]) -> int:
     try:
         return main(argv, _edge())
     except DlfError as error:

@@ -11,12 +11,31 @@ from dlf.errors import ExitCode, UsageError, nearest
 
 _HELP = {"-h", "--help"}
 _VERSION = {"-V", "--version"}
+_PERSONALITIES = {"ssh", "pdsh"}
 
 
 def _version(argv: Sequence[str], edge: Edge) -> ExitCode:
     from dlf.commands import version
 
     return version.run(argv, edge)
+
+
+def _worker(argv: Sequence[str], edge: Edge) -> int:
+    from dlf.commands import worker
+
+    return worker.run(argv, edge)
+
+
+def _ssh(argv: Sequence[str], edge: Edge) -> int:
+    from dlf.commands import worker
+
+    return worker.ssh(argv, edge)
+
+
+def _pdsh(argv: Sequence[str], edge: Edge) -> int:
+    from dlf.commands import worker
+
+    return worker.pdsh(argv, edge)
 
 
 def _install(argv: Sequence[str], edge: Edge) -> ExitCode:
@@ -55,20 +74,23 @@ def _check(argv: Sequence[str], edge: Edge) -> ExitCode:
     return check.run(argv, edge)
 
 
-COMMANDS: dict[str, tuple[str, Callable[[Sequence[str], Edge], ExitCode]]] = {
+COMMANDS: dict[str, tuple[str, Callable[[Sequence[str], Edge], int]]] = {
     "check": ("say whether this cluster would run a task: `dlf check FRAMEWORK ...`", _check),
     "list": ("list the jobs that dlf submitted", _list),
     "status": ("explain the state of a job", _status),
     "logs": ("print the logs of a job, and follow it to its end", _logs),
     "delete": ("delete a job and all that belongs to it", _delete),
+    "worker": ("run a command in a training container: several processes, peers, ssh", _worker),
+    "ssh": ("run a command in another pod, inside `dlf worker --remote`", _ssh),
+    "pdsh": ("the same in several pods", _pdsh),
     "install": ("copy this executable to a file or directory", _install),
     "version": ("say what this dlf is made of", _version),
 }
 """What is not a framework: name to one line of help, and what runs it."""
 
 
-def main(words: Sequence[str], edge: Edge) -> ExitCode:
-    """Run the command.
+def main(words: Sequence[str], edge: Edge) -> int:
+    """Run the command; its exit code, which `worker`, `ssh` and `pdsh` have from what they run.
 
     Args:
         words: the command line, the program's name first.
@@ -110,6 +132,8 @@ def _help(edge: Edge) -> ExitCode:
 def _as_launcher(words: Sequence[str], env: Mapping[str, str]) -> list[str]:
     """The command, also of `python3 launcher-<framework>.py ...` as old templates call it."""
     program, *rest = words
+    if program.rpartition("/")[2] in _PERSONALITIES:  # see dlf/worker/scratch.py
+        return [program.rpartition("/")[2], *rest]
     if program.rpartition("/")[2] not in {"python", "python3"} or not rest:
         return rest
     arguments = _after_interpreter_options(rest) or rest[-1:]

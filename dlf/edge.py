@@ -1,13 +1,11 @@
 """The process as commands see it: environment, streams, signals. Tests make their own."""
 
 from collections.abc import Callable, Coroutine, Mapping
-from typing import Any
-
-import msgspec
+from typing import Any, NamedTuple
 
 
-class Edge(msgspec.Struct, frozen=True, kw_only=True):
-    """What a command gets from its process.
+class Edge(NamedTuple):
+    """What a command gets from its process. No struct of msgspec, which every start would load.
 
     Attributes:
         env: the environment.

@@ -42,7 +42,7 @@ def run(
     except DlfError as error:
         code = error.exit_code
         notes.append(error.message + (f"; {error.hint}" if error.hint else ""))
-    return Screen(code, "".join(out), notes)
+    return Screen(ExitCode(code), "".join(out), notes)
 
 
 def _interrupt(work: Coroutine[Any, Any, Any]) -> Any:

@@ -68,7 +68,7 @@ class Console:
             token=lambda digits: "ab12ab12ab12ab12"[:digits],
         )
         try:
-            return main(words, edge)
+            return ExitCode(main(words, edge))
         except DlfError as error:
             self.said.append(error.message + (f"; {error.hint}" if error.hint else ""))
             return error.exit_code

@@ -1,0 +1,70 @@
+"""`dlf worker [flags] -- COMMAND`, and the `ssh` and `pdsh` that `--remote` gives the command."""
+
+import os
+import sys
+from collections.abc import Mapping, Sequence
+
+from dlf import build_info
+from dlf.edge import Edge
+from dlf.errors import ExitCode, UsageError
+
+_FEATURES = ("PROCESSES", "PROCESS_ENV", "WAIT_PEERS", "HOSTFILE", "REMOTE")
+
+
+def run(argv: Sequence[str], edge: Edge) -> int:
+    """Run the command; its exit code."""
+    words = list(argv)
+    end = words.index("--") if "--" in words else len(words)
+    flags, command = words[:end], words[end + 1 :]
+    if command and _plain(flags, edge.env):
+        return _become(command, edge)
+    # In this order: what is loaded before `read` forks is then given back (forget_start.c).
+    from dlf.worker.run import run as run_worker
+    from dlf.worker.settings import USAGE, read
+
+    settings = read(flags, edge.env, edge.width)
+    if settings.help:
+        edge.out(settings.help)
+        return ExitCode.SUCCEEDED
+    if not command and not (settings.remote and not settings.peers.first):
+        raise UsageError("the command is missing", f"write {USAGE}")
+    return run_worker(settings, command, edge.env, _self(), edge.notify)
+
+
+def ssh(argv: Sequence[str], edge: Edge) -> int:
+    """Run a command in another pod of the job."""
+    from dlf.worker import remote
+
+    return remote.ssh(argv, edge.env, edge.notify)
+
+
+def pdsh(argv: Sequence[str], edge: Edge) -> int:
+    """Run a command in several pods of the job."""
+    from dlf.worker import remote
+
+    return remote.pdsh(argv, edge.env, edge.notify)
+
+
+def _plain(flags: Sequence[str], env: Mapping[str, str]) -> bool:
+    """Whether nothing is asked for: seen without loading what reads flags."""
+    one = " ".join(flags) in {"", "--processes 1", "--processes=1"}
+    return one and not any(f"DLF_{name}" in env for name in _FEATURES)
+
+
+def _become(command: Sequence[str], edge: Edge) -> int:
+    """Become the command, so that nothing of dlf is left."""
+    from dlf.worker.programs import CannotStart, replace
+    from dlf.worker.shell import adapted
+
+    try:
+        replace(adapted(command, edge.env), edge.env)
+    except CannotStart as error:
+        edge.notify(str(error))
+        return error.code
+
+
+def _self() -> list[str]:
+    """The words that run this dlf: the executable alone, or an interpreter and the module."""
+    if build_info.TARGET:
+        return [os.readlink("/proc/self/exe")]  # noqa: PTH115 - see dlf/worker/__init__.py
+    return [sys.executable, "-P", "-m", "dlf"]

@@ -1,0 +1,72 @@
+"""What `dlf worker` does in training containers: flags of it, and of every framework."""
+
+from typing import Annotated, TypeAlias
+
+from dlf.task import scalars
+from dlf.task.flag import Flag
+
+Processes: TypeAlias = Annotated[
+    int, Flag("start the command so many times in each container", scalars.count(1), metavar="N")
+]
+ProcessEnv: TypeAlias = Annotated[
+    str,
+    Flag(
+        "number the processes by variables instead of arguments, and split the cards among them",
+        scalars.choice("auto", "split", "share"),
+        metavar="auto|split|share",
+        form="optional",
+    ),
+]
+Grace: TypeAlias = Annotated[
+    float,
+    Flag("time between SIGTERM and SIGKILL for processes", scalars.duration, metavar="TIME"),
+]
+WaitPeers: TypeAlias = Annotated[
+    bool,
+    Flag("start the command when the other pods can be reached", scalars.switch, form="switch"),
+]
+WaitTimeout: TypeAlias = Annotated[
+    float,
+    Flag("how long the other pods are waited for", scalars.duration, metavar="TIME"),
+]
+Hostfile: TypeAlias = Annotated[
+    str,
+    Flag(
+        "write the job's host file, and its path to DLF_WORKER_HOSTFILE",
+        scalars.text,
+        metavar="auto|FILE",
+        form="optional",
+    ),
+]
+HostfileForm: TypeAlias = Annotated[
+    str,
+    Flag(
+        "lines of the host file: `HOST slots=N`, or HOST alone",
+        scalars.choice("slots", "hosts"),
+        metavar="slots|hosts",
+    ),
+]
+Slots: TypeAlias = Annotated[
+    int,
+    Flag("slots in the host file; default: cards of a pod, or 1", scalars.count(0), metavar="N"),
+]
+Remote: TypeAlias = Annotated[
+    bool,
+    Flag(
+        "run the command in the first pod, with `ssh` and `pdsh` that reach the others",
+        scalars.switch,
+        form="switch",
+    ),
+]
+RemotePort: TypeAlias = Annotated[
+    int, Flag("port that `--remote` listens on", scalars.count(1), metavar="PORT")
+]
+TokenFile: TypeAlias = Annotated[
+    str, Flag("file with the job's secret, for `--remote`", scalars.text, metavar="FILE")
+]
+
+GRACE = 10.0
+WAIT_TIMEOUT = 1800.0
+REMOTE_PORT = 20022
+TOKEN_FILE = "/root/.ssh/id_rsa"  # noqa: S105 - a path
+"""Where Volcano's ssh plugin and mpi-operator mount the key that is the job's alone."""

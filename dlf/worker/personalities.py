@@ -1,0 +1,136 @@
+"""The command lines of `ssh` and `pdsh`, as launchers of training write them. Pure.
+
+Options that mean nothing between pods of one job (user, port, host keys, terminal, compression) are
+accepted; what would change what is run, and is not there, is refused.
+"""
+
+import re
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from dlf.errors import UsageError
+
+_SSH_WITH_VALUE = "BbcDEeFIiJLlmOopQRSWw"
+_SSH_SWITCHES = "46AaCfGgKkMNnqsTtVvXxYy"
+_PDSH_WITH_VALUE = "ftulRwxe"
+_PDSH_SWITCHES = "SNbhqdL"
+
+
+class Ssh(NamedTuple):
+    """A call of ssh.
+
+    Attributes:
+        host: without the user.
+        command: the words joined by blanks, as sshd gives them to the shell.
+        stdin: whether standard input is sent.
+    """
+
+    host: str
+    command: str
+    stdin: bool
+
+
+class Pdsh(NamedTuple):
+    """A call of pdsh.
+
+    Attributes:
+        hosts: in the order given.
+        command: with `%h`, `%n` and `%u` not yet replaced.
+        fanout: how many at once.
+        worst: exit with the largest exit code (-S).
+        labels: prefix lines by the host.
+    """
+
+    hosts: tuple[str, ...]
+    command: str
+    fanout: int
+    worst: bool
+    labels: bool
+
+    def line(self, index: int, user: str) -> str:
+        """The command for one of the hosts."""
+        values = {"%h": self.hosts[index], "%n": str(index), "%u": user, "%%": "%"}
+        return re.sub("%[hnu%]", lambda found: values[found[0]], self.command)
+
+
+def parse_ssh(argv: Sequence[str]) -> Ssh:
+    """Read what follows `ssh`.
+
+    Raises:
+        UsageError: there is no host or no command, or an option is not one of ssh's.
+    """
+    options, rest = _options(argv, _SSH_WITH_VALUE, _SSH_SWITCHES, "ssh")
+    if not rest:
+        raise UsageError("ssh: no host", "write ssh HOST COMMAND")
+    host, *words = rest
+    # ssh takes options after the host, too.
+    more, words = _options(words, _SSH_WITH_VALUE, _SSH_SWITCHES, "ssh")
+    if not words:
+        raise UsageError(
+            f"ssh: no command for {host}",
+            "between the pods of a job there are no interactive logins",
+        )
+    name = host.removeprefix("ssh://").rpartition("@")[2]
+    return Ssh(name, " ".join(words), "n" not in options and "n" not in more)
+
+
+def parse_pdsh(argv: Sequence[str]) -> Pdsh:
+    """Read what follows `pdsh`.
+
+    Raises:
+        UsageError: there are no hosts or no command, or an option is not one of pdsh's.
+    """
+    options, words = _options(argv, _PDSH_WITH_VALUE, _PDSH_SWITCHES, "pdsh")
+    excluded = set(expand(options.get("x", "")))
+    hosts = tuple(host for host in expand(options.get("w", "")) if host not in excluded)
+    if not hosts:
+        raise UsageError("pdsh: no hosts", "write pdsh -w HOST,HOST COMMAND")
+    if not words:
+        raise UsageError("pdsh: no command", "write pdsh -w HOST,HOST COMMAND")
+    fanout = options.get("f", "32")
+    if not fanout.isdecimal() or not int(fanout):
+        raise UsageError(f"pdsh: -f {fanout!r} is no number", "write a whole number, 1 or more")
+    return Pdsh(hosts, " ".join(words), int(fanout), "S" in options, "N" not in options)
+
+
+def expand(text: str) -> list[str]:
+    """A list of hosts: commas between them, and ranges in brackets, as `worker-[0-2,5]`."""
+    hosts = []
+    for part in re.findall(r"(?:[^,\[]|\[[^\]]*\])+", text):
+        found = re.fullmatch(r"([^\[]*)\[([^\]]*)\](.*)", part)
+        if not found:
+            hosts.append(part.rpartition("@")[2].rpartition(":")[2])
+            continue
+        for item in found[2].split(","):
+            first, dash, last = item.partition("-")
+            if dash and first.isdecimal() and last.isdecimal():
+                names = [f"{each:0{len(first)}}" for each in range(int(first), int(last) + 1)]
+            else:
+                names = [item]
+            hosts += [host for name in names for host in expand(found[1] + name + found[3])]
+    return hosts
+
+
+def _options(
+    argv: Sequence[str], with_value: str, switches: str, program: str
+) -> tuple[dict[str, str], list[str]]:
+    """The options before the first other word, and what follows; like getopt(3) of POSIX."""
+    options: dict[str, str] = {}
+    words = list(argv)
+    while words and words[0].startswith("-") and words[0] != "-":
+        word = words.pop(0)
+        if word == "--":
+            break
+        letters = word[1:]
+        while letters:
+            letter, letters = letters[0], letters[1:]
+            if letter in switches:
+                options[letter] = ""
+            elif letter in with_value:
+                if not letters and not words:
+                    raise UsageError(f"{program}: -{letter} needs a value")
+                options[letter] = letters or words.pop(0)
+                letters = ""
+            else:
+                raise UsageError(f"{program}: unknown option -{letter}")
+    return options, words

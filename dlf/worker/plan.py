@@ -1,0 +1,101 @@
+"""From the flags to processes: what each is called with and told. Pure.
+
+`--processes N` starts the command N times. Each is told its number by two arguments at the end, as
+the platform's users write it in `start.sh`, or by environment variables (`--process_env`).
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+_THREADS = (
+    "OMP_NUM_THREADS",
+    "MKL_NUM_THREADS",
+    "OPENBLAS_NUM_THREADS",
+    "NUMEXPR_NUM_THREADS",
+)
+
+
+class Cards(NamedTuple):
+    """The accelerators that this container may use.
+
+    Attributes:
+        variable: selects them, such as CUDA_VISIBLE_DEVICES.
+        names: its values: indexes, or UUIDs.
+    """
+
+    variable: str
+    names: tuple[str, ...]
+
+
+class Child(NamedTuple):
+    """One process to start.
+
+    Attributes:
+        number: from 0.
+        argv: its command line.
+        env: its whole environment.
+    """
+
+    number: int
+    argv: list[str]
+    env: dict[str, str]
+
+
+def children(
+    command: Sequence[str],
+    env: Mapping[str, str],
+    *,
+    processes: int,
+    process_env: str,
+    cpus: int,
+    cards: Cards | None,
+) -> list[Child]:
+    """The processes of a command.
+
+    Args:
+        command: the user's command line.
+        env: the environment of all.
+        processes: how many.
+        process_env: "" appends `--process_index I --process_num N` to each command line;
+            `auto` and `split` set variables and give each process cards of its own, `share`
+            sets variables and lets all see all cards.
+        cpus: processors that this container may use.
+        cards: its accelerators, if there are any.
+    """
+    if processes == 1 and not process_env:
+        return [Child(0, list(command), dict(env))]
+    if not process_env:
+        return [
+            Child(
+                index,
+                [*command, "--process_index", str(index), "--process_num", str(processes)],
+                dict(env),
+            )
+            for index in range(processes)
+        ]
+    threads = str(max(cpus // processes, 1))
+    shared = {name: threads for name in _THREADS if name not in env}
+    return [
+        Child(
+            index,
+            list(command),
+            {
+                **env,
+                **shared,
+                "PROCESS_INDEX": str(index),
+                "PROCESS_NUM": str(processes),
+                "LOCAL_RANK": str(index),
+                "LOCAL_WORLD_SIZE": str(processes),
+                **(_own(cards, index, processes) if cards and process_env != "share" else {}),
+            },
+        )
+        for index in range(processes)
+    ]
+
+
+def _own(cards: Cards, index: int, processes: int) -> dict[str, str]:
+    """Equal parts, neighbours together; with fewer cards than processes, one card for several."""
+    count = len(cards.names)
+    first = index * count // processes
+    last = max((index + 1) * count // processes, first + 1)
+    return {cards.variable: ",".join(cards.names[first:last])}

@@ -1,0 +1,61 @@
+"""Finding a program and becoming it: all that `dlf worker` does when nothing else is asked of it.
+
+This is on the way of every command, so it imports next to nothing.
+"""
+
+import os
+import signal
+from collections.abc import Mapping, Sequence
+from typing import NoReturn
+
+NOT_FOUND, NOT_RUN = 127, 126  # of a shell
+IGNORED_BY_PYTHON = (signal.SIGPIPE, signal.SIGXFSZ)  # a command expects the default
+
+
+class CannotStart(Exception):
+    """The program is not there, or cannot be run.
+
+    Args:
+        message: one line that says why.
+        code: the exit code that a shell would have.
+    """
+
+    def __init__(self, message: str, code: int) -> None:
+        super().__init__(message)
+        self.code = code
+
+
+def find(program: str, env: Mapping[str, str]) -> str:
+    """The path of a program, by the PATH of an environment.
+
+    Raises:
+        CannotStart: there is none, or none that may be executed.
+    """
+    if "/" in program:
+        candidates = [program]
+    else:
+        path = env.get("PATH") or os.defpath
+        candidates = [f"{folder or '.'}/{program}" for folder in path.split(":")]
+    there = [path for path in candidates if os.path.isfile(path)]
+    for path in there:
+        if os.access(path, os.X_OK):
+            return path
+    if there:
+        raise CannotStart(f"cannot run {program!r}: it is not executable", NOT_RUN)
+    where = "there is no such file" if "/" in program else "it is not on the PATH of this container"
+    raise CannotStart(f"cannot run {program!r}: {where}", NOT_FOUND)
+
+
+def replace(argv: Sequence[str], env: Mapping[str, str]) -> NoReturn:
+    """Become the program.
+
+    Raises:
+        CannotStart: it is not there or cannot be run.
+    """
+    program = find(argv[0], env)
+    for number in IGNORED_BY_PYTHON:
+        signal.signal(number, signal.SIG_DFL)
+    try:
+        os.execve(program, list(argv), env)  # noqa: S606 - the shell is in argv, where there is one
+    except OSError as error:
+        raise CannotStart(f"cannot run {argv[0]!r}: {error.strerror}", NOT_RUN) from None

@@ -1,0 +1,215 @@
+"""`dlf worker` from its settings to its exit code."""
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from dlf.errors import ExitCode, UsageError
+from dlf.worker.loop import Loop
+from dlf.worker.peers import hostfile
+from dlf.worker.plan import children
+from dlf.worker.processes import Processes
+from dlf.worker.programs import CannotStart
+from dlf.worker.scratch import Scratch
+from dlf.worker.settings import Settings
+from dlf.worker.shell import adapted
+from dlf.worker.supervise import FORWARDED, Supervisor
+
+if TYPE_CHECKING:
+    from dlf.worker.server import Server
+
+HOSTFILE = "DLF_WORKER_HOSTFILE"
+"""Variable that tells the command where its host file is."""
+
+_FINISH = 5.0  # seconds to tell a pod that the command has ended
+
+
+def run(
+    settings: Settings,
+    command: Sequence[str],
+    env: Mapping[str, str],
+    self_command: Sequence[str],
+    say: Callable[[str], None],
+) -> int:
+    """Run the command; its exit code.
+
+    Args:
+        settings: the flags.
+        command: the user's command line.
+        env: the environment of this process.
+        self_command: words that run this dlf.
+        say: prints a line of dlf's own.
+
+    Raises:
+        UsageError: something that the flags ask for cannot be done here.
+    """
+    worker = _Worker(settings, env, self_command, say)
+    try:
+        return worker.run(command)
+    finally:
+        worker.close()
+
+
+class _Worker:
+    """One run, with what it has open."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        env: Mapping[str, str],
+        self_command: Sequence[str],
+        say: Callable[[str], None],
+    ) -> None:
+        self._settings = settings
+        self._env = dict(env)
+        self._self_command = self_command
+        self._say = say
+        self._scratch = Scratch(env)
+        self._loop = Loop()
+        self._processes = Processes(self._loop, settings.grace, FORWARDED)
+        self._supervisor = Supervisor(self._loop, self._processes, say)
+        self._server: Server | None = None
+        self._served_out = False
+
+    def run(self, command: Sequence[str]) -> int:
+        settings = self._settings
+        if settings.hostfile:
+            self._write_hostfile()
+        if settings.remote:
+            self._serve()
+            if not settings.peers.first:
+                return self._until_finished()
+        if settings.wait_peers or settings.remote:
+            code = self._wait()
+            if code:
+                return code
+        try:
+            self._supervisor.start(
+                children(
+                    adapted(command, self._env),
+                    self._env,
+                    processes=settings.processes,
+                    process_env=settings.process_env,
+                    cpus=cpus(),
+                    cards=settings.cards,
+                ),
+                self._loop.stop,
+            )
+        except CannotStart as error:
+            self._say(str(error))
+            return self._finish(error.code)
+        self._loop.run()
+        return self._finish(self._supervisor.code)
+
+    def close(self) -> None:
+        """Leave nothing behind."""
+        if self._server:
+            self._server.close()
+        while self._processes:
+            self._loop.turn(None)
+        self._supervisor.drain()
+        self._scratch.remove()
+
+    def _write_hostfile(self) -> None:
+        settings = self._settings
+        path = settings.hostfile
+        if path == "auto":
+            path = f"{self._scratch.directory()}/hostfile"
+        text = hostfile(settings.peers, settings.slots, settings.hostfile_form)
+        try:
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(text)
+        except OSError as error:
+            raise UsageError(
+                f"--hostfile={path!r}: {error.strerror}", "name a file that can be written"
+            ) from None
+        self._env[HOSTFILE] = path
+
+    def _serve(self) -> None:
+        """Listen, and put `ssh` and `pdsh` before all others on the command's PATH."""
+        from dlf.worker.remote import PORT, TOKEN_FILE, read_key
+        from dlf.worker.server import Server
+
+        settings = self._settings
+        key = read_key(settings.token_file)
+        programs = self._scratch.programs(("ssh", "pdsh"), self._self_command)
+        self._env |= {
+            "PATH": f"{programs}:{self._env.get('PATH') or os.defpath}",
+            PORT: str(settings.remote_port),
+            TOKEN_FILE: os.path.abspath(settings.token_file),
+        }
+        own = settings.peers.hosts[settings.peers.own or 0]
+        # Pods of the local runtime have addresses of their own, and share their ports.
+        address = own if own.startswith("127.") else ""
+        self._server = Server(
+            self._loop, self._processes, key, self._env, self._say, self._finished
+        )
+        try:
+            self._server.listen(address, settings.remote_port)
+        except OSError as error:
+            raise UsageError(
+                f"--remote_port={settings.remote_port}: {error.strerror}", "name another port"
+            ) from None
+
+    def _finished(self) -> None:
+        self._served_out = True
+        self._loop.stop()
+
+    def _until_finished(self) -> int:
+        """Serve the first pod until it has ended, or somebody stops this one."""
+        while not self._served_out and not self._supervisor.stopped:
+            self._loop.turn(None)
+        return 0 if self._served_out else 128 + self._supervisor.stopped
+
+    def _wait(self) -> int:
+        """Wait for the peers in a child of this process, which a signal can end at any time."""
+        settings = self._settings
+        port = settings.remote_port if settings.remote else 0
+        master = settings.peers.master
+        codes: list[int] = []
+
+        def work() -> int:
+            from dlf.worker.waiting import Target, wait
+
+            targets = [Target(host, port) for host in settings.peers.others]
+            if master and not settings.remote and not settings.peers.first:
+                targets.append(Target(*master))
+            return 0 if wait(targets, settings.wait_timeout, self._say) else ExitCode.TIMEOUT
+
+        self._processes.fork(work, codes.append)
+        while not codes:
+            self._loop.turn(None)
+        stopped = self._supervisor.stopped
+        return 128 + stopped if stopped else codes[0]
+
+    def _finish(self, code: int) -> int:
+        """Tell the other pods that it is over."""
+        if not self._server:
+            return code
+        self._server.close()
+        settings = self._settings
+        done: list[int] = []
+
+        def work() -> int:
+            from dlf.worker.finishing import finish
+            from dlf.worker.remote import read_key
+
+            key = read_key(settings.token_file)
+            finish(settings.peers.others, settings.remote_port, key, code, _FINISH, self._say)
+            return 0
+
+        self._processes.fork(work, done.append)
+        while not done:
+            self._loop.turn(None)
+        return code
+
+
+def cpus() -> int:
+    """The processors that this container may use, by its CPU set and its quota."""
+    allowed = len(os.sched_getaffinity(0))
+    try:
+        with open("/sys/fs/cgroup/cpu.max", encoding="ascii") as file:
+            quota, period = file.read().split()
+        return max(min(allowed, -(-int(quota) // int(period))), 1)
+    except (OSError, ValueError):  # cgroup v1, or no quota
+        return allowed

@@ -1,0 +1,69 @@
+"""A directory of this run, for what the command is given: the host file, `ssh` and `pdsh`."""
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+
+from dlf.errors import UsageError
+
+
+class Scratch:
+    """Made when it is first needed; nobody else may write to it.
+
+    Args:
+        env: TMPDIR is tried first; then /tmp, /dev/shm, which dlf mounts in every training
+            container, and the current directory.
+    """
+
+    def __init__(self, env: Mapping[str, str]) -> None:
+        places = (env.get("TMPDIR", ""), "/tmp", "/dev/shm", os.curdir)  # noqa: S108
+        self._places = [place for place in places if place]
+        self._directory = ""
+        self._owner = os.getpid()
+
+    def directory(self) -> str:
+        """Its path.
+
+        Raises:
+            UsageError: nothing here can be written to.
+        """
+        if not self._directory:
+            name = f"dlf-worker-{os.urandom(8).hex()}"
+            for place in self._places:
+                path = f"{os.path.abspath(place)}/{name}"
+                try:
+                    os.mkdir(path, 0o700)
+                except OSError:
+                    continue
+                self._directory = path
+                break
+            else:
+                raise UsageError(
+                    "no directory of this container can be written to", "set TMPDIR to one"
+                )
+        return self._directory
+
+    def programs(self, names: Iterable[str], self_command: Sequence[str]) -> str:
+        """A directory in it with programs that run this dlf under these names."""
+        folder = f"{self.directory()}/bin"
+        os.mkdir(folder, 0o700)
+        for name in names:
+            path = f"{folder}/{name}"
+            if len(self_command) == 1:
+                os.symlink(self_command[0], path)
+            else:  # an interpreter and its arguments; the name cannot tell it who it is
+                import shlex
+
+                with open(path, "w", encoding="utf-8") as file:
+                    file.write(f'#!/bin/sh\nexec {shlex.join(self_command)} {name} "$@"\n')
+                os.chmod(path, 0o700)
+        return folder
+
+    def remove(self) -> None:
+        """Delete it, with what is in it; a fork of its maker does not."""
+        if not self._directory or os.getpid() != self._owner:
+            return
+        for folder, _, files in os.walk(self._directory, topdown=False):
+            for name in files:
+                os.unlink(f"{folder}/{name}")
+            os.rmdir(folder)
+        self._directory = ""

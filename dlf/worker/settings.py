@@ -1,0 +1,86 @@
+"""The flags of `dlf worker`, and what they come to in this container.
+
+They are read in a child process: the modules that read flags take four megabytes, which would be
+held for as long as the training runs.
+"""
+
+import marshal
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from dlf.errors import DlfError, UsageError
+from dlf.worker.peers import Peers
+from dlf.worker.plan import Cards
+
+USAGE = "dlf worker [flags] -- COMMAND"
+
+
+class Settings(NamedTuple):
+    """The flags, with the same names, and what was found for them.
+
+    Attributes:
+        peers: the pods of the job.
+        cards: accelerators of this container.
+        help: the text that was asked for, or "".
+    """
+
+    processes: int = 1
+    process_env: str = ""
+    grace: float = 0.0
+    wait_peers: bool = False
+    wait_timeout: float = 0.0
+    hostfile: str = ""
+    hostfile_form: str = ""
+    slots: int = 0
+    remote: bool = False
+    remote_port: int = 0
+    token_file: str = ""
+    peers: Peers = Peers()
+    cards: Cards | None = None
+    help: str = ""
+
+
+def read(flags: Sequence[str], env: Mapping[str, str], width: int) -> Settings:
+    """The settings of a command line without its command.
+
+    Raises:
+        UsageError: a flag is wrong.
+    """
+    source, sink = os.pipe2(os.O_CLOEXEC)
+    pid = os.fork()
+    if not pid:
+        _answer(sink, flags, env, width)
+    os.close(sink)
+    with os.fdopen(source, "rb") as file:
+        answer = file.read()
+    os.waitpid(pid, 0)
+    kind, content = marshal.loads(answer)  # noqa: S302 - written by ourselves
+    if kind == "wrong":
+        raise UsageError(*content)
+    if kind == "bug":
+        raise RuntimeError(content)
+    hosts, own, master = content.pop("peers")
+    cards = content.pop("cards")
+    return Settings(
+        peers=Peers(tuple(hosts), own, master), cards=Cards(*cards) if cards else None, **content
+    )
+
+
+def _answer(sink: int, flags: Sequence[str], env: Mapping[str, str], width: int) -> None:
+    answer: tuple[str, Any]
+    try:
+        from dlf.worker.flags import understood
+
+        answer = ("found", understood(flags, env, width))
+    except DlfError as error:
+        answer = ("wrong", (error.message, error.hint))
+    except BaseException:
+        import traceback
+
+        answer = ("bug", traceback.format_exc())
+    try:
+        with os.fdopen(sink, "wb") as file:
+            file.write(marshal.dumps(answer))
+    finally:
+        os._exit(0)

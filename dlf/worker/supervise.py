@@ -1,0 +1,189 @@
+"""Several processes of one command as if they were one: their output, their signals, their end.
+
+- Output goes on line by line with the prefix `[I] `; one process alone has this one's streams.
+- The first that fails ends the others; its exit code is the whole's.
+- Signals go to all. What SIGTERM from outside starts takes as long as the processes need, as
+  without dlf: whoever sent it has a limit of its own.
+"""
+
+import os
+import select
+import signal
+from collections.abc import Callable, Sequence
+from functools import partial
+
+from dlf.worker.lines import PrefixedLines
+from dlf.worker.loop import READ, Loop
+from dlf.worker.plan import Child
+from dlf.worker.processes import Processes
+from dlf.worker.programs import CannotStart
+
+FORWARDED = (
+    signal.SIGHUP,
+    signal.SIGINT,
+    signal.SIGQUIT,
+    signal.SIGUSR1,
+    signal.SIGUSR2,
+    signal.SIGTERM,
+    signal.SIGCONT,
+    signal.SIGWINCH,
+)
+_STOPS = {signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM}
+_CHUNK = 1 << 16  # bytes; as much as a pipe holds
+
+
+class Supervisor:
+    """Runs the children to their end.
+
+    Args:
+        loop: of this process.
+        processes: of this process.
+        say: prints a line of dlf's own.
+
+    Attributes:
+        code: the first failure's exit code, or 0.
+        stopped: the signal from outside that asked for the end first, or 0.
+    """
+
+    def __init__(self, loop: Loop, processes: Processes, say: Callable[[str], None]) -> None:
+        self._loop = loop
+        self._processes = processes
+        self._say = say
+        self._running: dict[int, int] = {}  # group -> index
+        self._streams: dict[int, tuple[int, PrefixedLines]] = {}  # pipe -> where to, its lines
+        self._starting = False
+        self._several = False
+        self.code = 0
+        self.stopped = 0
+        self._ended: Callable[[], None] = loop.stop
+        for number in FORWARDED:
+            if signal.getsignal(number) is not signal.SIG_IGN:  # as SIGHUP under nohup
+                signal.signal(number, self._forward)
+
+    def start(self, children: Sequence[Child], ended: Callable[[], None]) -> None:
+        """Start them.
+
+        Args:
+            children: what to start.
+            ended: called when all have ended.
+
+        Raises:
+            CannotStart: the first one cannot be started.
+        """
+        self._ended = ended
+        self._several = len(children) > 1
+        self._starting = True
+        null = os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            for child in children:
+                if not self.stopped:
+                    self._start(child, null)
+        except CannotStart as error:
+            if not self._running:
+                raise
+            self._say(str(error))
+            self._fail(error.code)
+        finally:
+            os.close(null)
+            self._starting = False
+
+    def drain(self) -> None:
+        """Write what is in the pipes, when nobody is left to wait for."""
+        for pipe in list(self._streams):
+            while pipe in self._streams and self._copy(pipe):
+                pass
+            self._close(pipe)
+
+    def _start(self, child: Child, null: int) -> None:
+        index = child.number
+        ours: list[int] = []
+        theirs: list[int] = []
+        streams: tuple[int, ...] = (0, 1, 2)
+        if self._several:
+            for _ in range(2):
+                pipe, end = os.pipe2(os.O_CLOEXEC)
+                ours.append(pipe)
+                theirs.append(end)
+            streams = (null, *theirs)
+        try:
+            group = self._processes.start(
+                child.argv, child.env, streams, lambda code: self._end(index, code)
+            )
+        except CannotStart:
+            for pipe in ours:
+                os.close(pipe)
+            raise
+        finally:
+            for end in theirs:
+                os.close(end)
+        self._running[group] = index
+        for pipe, target in zip(ours, (1, 2), strict=False):
+            os.set_blocking(pipe, False)
+            self._streams[pipe] = (target, PrefixedLines(b"[%d] " % index))
+            self._loop.watch(pipe, READ, partial(self._copy, pipe))
+
+    def _end(self, index: int, code: int) -> None:
+        self._running = {group: at for group, at in self._running.items() if at != index}
+        if code:
+            if self._several:
+                more = f"; stopping the other {len(self._running)}" if self._running else ""
+                self._say(f"process {index} {_words(code)}{'' if self.stopped else more}")
+            self._fail(code)
+        if not self._running and not self._starting:
+            self._ended()
+
+    def _fail(self, code: int) -> None:
+        first = not self.code
+        self.code = self.code or code
+        if first and not self.stopped:
+            self._processes.stop(list(self._running), self._late)
+
+    def _late(self, groups: list[int]) -> None:
+        indexes = ", ".join(str(self._running[group]) for group in groups if group in self._running)
+        self._say(f"process {indexes} did not end after SIGTERM and is killed")
+
+    def _forward(self, number: int, _frame: object) -> None:
+        """Runs as a signal handler: also while a reader of the output does not read."""
+        self.stopped = self.stopped or (number if number in _STOPS else 0)
+        self._processes.signal(number)
+
+    def _copy(self, pipe: int) -> bool:
+        """Copy a piece; False when there is none now, or no more ever."""
+        target, lines = self._streams[pipe]
+        try:
+            chunk = os.read(pipe, _CHUNK)
+        except BlockingIOError:
+            return False
+        if not chunk:
+            self._close(pipe)
+            return False
+        write(target, lines.feed(chunk))
+        return True
+
+    def _close(self, pipe: int) -> None:
+        target, lines = self._streams.pop(pipe, (0, None))
+        if lines is not None:
+            self._loop.forget(pipe)
+            os.close(pipe)
+            write(target, lines.close())
+
+
+def write(target: int, data: bytes) -> None:
+    """Write all of it; output that nobody can read is dropped, and the training goes on."""
+    view = memoryview(data)
+    while view:
+        try:
+            view = view[os.write(target, view) :]
+        except BlockingIOError:
+            select.select([], [target], [])
+        except OSError:
+            return
+
+
+def _words(code: int) -> str:
+    if code <= 128:
+        return f"failed with exit code {code}"
+    try:
+        return f"was killed by {signal.Signals(code - 128).name} (exit code {code})"
+    except ValueError:
+        return f"failed with exit code {code}"
