@@ -76,8 +76,12 @@ PLAUSIBLE = [
 ANY = st.text(st.characters(codec=None, exclude_characters="/"), max_size=12)
 VALUES = st.sampled_from(PLAUSIBLE) | ANY
 FLAG = st.sampled_from(FLAGS + SHORT) | st.sampled_from(FLAGS).map(lambda flag: flag.upper())
+# These become the command that they are given.
+STARTING = {"worker", "ssh", "pdsh"}
 WORDS = st.one_of(
-    st.sampled_from([*BY_NAME, *COMMANDS, "help", "--help", "-h", "-V", "--", "-"]),
+    st.sampled_from(
+        [*BY_NAME, *sorted({*COMMANDS} - STARTING), "help", "--help", "-h", "-V", "--", "-"]
+    ),
     st.sampled_from(["launcher.py", "launcher-tf.py", "-u"]),
     FLAG,
     st.tuples(FLAG, VALUES).map("=".join),
