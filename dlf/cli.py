@@ -74,6 +74,12 @@ def _check(argv: Sequence[str], edge: Edge) -> ExitCode:
     return check.run(argv, edge)
 
 
+def _completion(argv: Sequence[str], edge: Edge) -> ExitCode:
+    from dlf.commands import completion
+
+    return completion.run(argv, edge)
+
+
 COMMANDS: dict[str, tuple[str, Callable[[Sequence[str], Edge], int]]] = {
     "check": ("say whether this cluster would run a task: `dlf check FRAMEWORK ...`", _check),
     "list": ("list the jobs that dlf submitted", _list),
@@ -84,6 +90,7 @@ COMMANDS: dict[str, tuple[str, Callable[[Sequence[str], Edge], int]]] = {
     "ssh": ("run a command in another pod, inside `dlf worker --remote`", _ssh),
     "pdsh": ("the same in several pods", _pdsh),
     "install": ("copy this executable to a file or directory", _install),
+    "completion": ("print the completion script for bash, zsh or fish", _completion),
     "version": ("say what this dlf is made of", _version),
 }
 """What is not a framework: name to one line of help, and what runs it."""
@@ -106,6 +113,10 @@ def main(words: Sequence[str], edge: Edge) -> int:
         command, rest = rest[0], ["--help"]
     if command in _VERSION:
         command = "version"
+    if command == "__complete":  # what the scripts of `dlf completion` call
+        from dlf.commands import completion
+
+        return completion.complete(rest, edge, [*COMMANDS])
     if command in COMMANDS:
         return COMMANDS[command][1](rest, edge)
     from dlf.commands import train

@@ -11,12 +11,12 @@ from dlf.job.ending import RULES, Cause
 from dlf.job.stop import delete
 from dlf.task.settings import Connection
 
-_GROUPS = (("Job", Selection), ("Cluster", Connection))
+GROUPS = (("Job", Selection), ("Cluster", Connection))
 
 
 def run(argv: Sequence[str], edge: Edge) -> ExitCode:
     """Delete it; 124 when something of it is still there after a minute."""
-    parsed = read(argv, edge, "dlf delete JOB", _GROUPS)
+    parsed = read(argv, edge, "dlf delete JOB", GROUPS)
     if parsed is None:
         return ExitCode.SUCCEEDED
     (name,), (selection, connection) = parsed

@@ -13,12 +13,12 @@ from dlf.errors import ExitCode
 from dlf.inspect.views import JobRow, list_jobs
 from dlf.task.settings import Connection
 
-_GROUPS = (("Output", Output), ("Cluster", Connection))
+GROUPS = (("Output", Output), ("Cluster", Connection))
 
 
 def run(argv: Sequence[str], edge: Edge) -> ExitCode:
     """Print them, the newest first."""
-    parsed = read(argv, edge, "dlf list", _GROUPS)
+    parsed = read(argv, edge, "dlf list", GROUPS)
     if parsed is None:
         return ExitCode.SUCCEEDED
     output, connection = parsed[1]

@@ -69,7 +69,7 @@ class Which(msgspec.Struct, frozen=True, kw_only=True):
     ] = ""
 
 
-_GROUPS = (
+GROUPS = (
     ("Job", Selection),
     ("Which lines", Which),
     ("Logs", Logs),
@@ -79,7 +79,7 @@ _GROUPS = (
 
 def run(argv: Sequence[str], edge: Edge) -> ExitCode:
     """Print them; 0 when they were shown, whatever became of the job."""
-    parsed = read(argv, edge, "dlf logs JOB", _GROUPS)
+    parsed = read(argv, edge, "dlf logs JOB", GROUPS)
     if parsed is None:
         return ExitCode.SUCCEEDED
     (name,), (selection, which, logs, connection) = parsed

@@ -14,12 +14,12 @@ from dlf.inspect.lookup import get_one
 from dlf.inspect.views import JobDetails, job_details
 from dlf.task.settings import Connection
 
-_GROUPS = (("Job", Selection), ("Output", Output), ("Cluster", Connection))
+GROUPS = (("Job", Selection), ("Output", Output), ("Cluster", Connection))
 
 
 def run(argv: Sequence[str], edge: Edge) -> ExitCode:
     """Print it."""
-    parsed = read(argv, edge, "dlf status JOB", _GROUPS)
+    parsed = read(argv, edge, "dlf status JOB", GROUPS)
     if parsed is None:
         return ExitCode.SUCCEEDED
     (name,), (selection, output, connection) = parsed
