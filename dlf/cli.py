@@ -74,6 +74,12 @@ def _check(argv: Sequence[str], edge: Edge) -> ExitCode:
     return check.run(argv, edge)
 
 
+def _prune(argv: Sequence[str], edge: Edge) -> ExitCode:
+    from dlf.commands import prune
+
+    return prune.run(argv, edge)
+
+
 def _completion(argv: Sequence[str], edge: Edge) -> ExitCode:
     from dlf.commands import completion
 
@@ -83,9 +89,10 @@ def _completion(argv: Sequence[str], edge: Edge) -> ExitCode:
 COMMANDS: dict[str, tuple[str, Callable[[Sequence[str], Edge], int]]] = {
     "check": ("say whether this cluster would run a task: `dlf check FRAMEWORK ...`", _check),
     "list": ("list the jobs that dlf submitted", _list),
-    "status": ("explain the state of a job", _status),
+    "status": ("explain the state of jobs", _status),
     "logs": ("print the logs of a job, and follow it to its end", _logs),
-    "delete": ("delete a job and all that belongs to it", _delete),
+    "delete": ("delete jobs and all that belongs to them", _delete),
+    "prune": ("delete the jobs that ended long ago", _prune),
     "worker": ("run a command in a training container: several processes, peers, ssh", _worker),
     "ssh": ("run a command in another pod, inside `dlf worker --remote`", _ssh),
     "pdsh": ("the same in several pods", _pdsh),

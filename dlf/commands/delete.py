@@ -1,5 +1,6 @@
-"""`dlf delete JOB`: delete a job, and wait until nothing of it is left."""
+"""`dlf delete JOB...`: delete jobs, and wait until nothing of them is left."""
 
+import asyncio
 from collections.abc import Sequence
 
 from dlf.commands.arguments import Selection, read
@@ -15,16 +16,25 @@ GROUPS = (("Job", Selection), ("Cluster", Connection))
 
 
 def run(argv: Sequence[str], edge: Edge) -> ExitCode:
-    """Delete it; 124 when something of it is still there after a minute."""
-    parsed = read(argv, edge, "dlf delete JOB", GROUPS)
+    """Delete them; 124 when something of them is still there after a minute.
+
+    Nothing is deleted when one of the names is wrong.
+    """
+    parsed = read(argv, edge, "dlf delete JOB...", GROUPS)
     if parsed is None:
         return ExitCode.SUCCEEDED
-    (name,), (selection, connection) = parsed
-    deleted: bool = edge.run(_delete(name, selection, connection, edge))
+    names, (selection, connection) = parsed
+    deleted: bool = edge.run(_delete(names, selection, connection, edge))
     return ExitCode.SUCCEEDED if deleted else ExitCode.TIMEOUT
 
 
-async def _delete(name: str, selection: Selection, connection: Connection, edge: Edge) -> bool:
+async def _delete(
+    names: Sequence[str], selection: Selection, connection: Connection, edge: Edge
+) -> bool:
     async with connect(connection, edge) as (client, namespace):
-        kind, job = await get_one(client, namespace, name, selection.kind)
-        return await delete(client, kind, job, edge.notify, RULES[Cause.TIMEOUT].stop_seconds)
+        found = [await get_one(client, namespace, name, selection.kind) for name in names]
+        limit = RULES[Cause.TIMEOUT].stop_seconds
+        gone = await asyncio.gather(
+            *(delete(client, kind, job, edge.notify, limit) for kind, job in found)
+        )
+        return all(gone)

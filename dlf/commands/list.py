@@ -1,7 +1,9 @@
-"""`dlf list`: the jobs that dlf submitted in a namespace."""
+"""`dlf list`: the jobs that dlf submitted."""
 
+import asyncio
 import datetime
 from collections.abc import Sequence
+from typing import Annotated
 
 import msgspec
 
@@ -11,9 +13,26 @@ from dlf.commands.table import age, table
 from dlf.edge import Edge
 from dlf.errors import ExitCode
 from dlf.inspect.views import JobRow, list_jobs
+from dlf.task import scalars
+from dlf.task.flag import Flag
 from dlf.task.settings import Connection
 
-GROUPS = (("Output", Output), ("Cluster", Connection))
+_WATCH_SECONDS = 2.0  # between two looks; jobs change in seconds at best
+
+
+class Which(msgspec.Struct, frozen=True, kw_only=True):
+    """Which jobs."""
+
+    all_namespaces: Annotated[
+        bool, Flag("of all namespaces", scalars.switch, form="switch", short="-A")
+    ] = False
+    watch: Annotated[
+        bool,
+        Flag("go on, and print what changes", scalars.switch, form="switch", short="-w"),
+    ] = False
+
+
+GROUPS = (("Which jobs", Which), ("Output", Output), ("Cluster", Connection))
 
 
 def run(argv: Sequence[str], edge: Edge) -> ExitCode:
@@ -21,28 +40,49 @@ def run(argv: Sequence[str], edge: Edge) -> ExitCode:
     parsed = read(argv, edge, "dlf list", GROUPS)
     if parsed is None:
         return ExitCode.SUCCEEDED
-    output, connection = parsed[1]
-    rows: list[JobRow] = edge.run(_rows(connection, edge))
-    if output.output == "json":
-        edge.out(msgspec.json.format(msgspec.json.encode(rows), indent=2).decode() + "\n")
-        return ExitCode.SUCCEEDED
-    if not rows:
-        edge.notify("no jobs of dlf in this namespace")
-        return ExitCode.SUCCEEDED
-    now = datetime.datetime.now(datetime.UTC)
-    head = ("KIND", "NAME", "STATE", "RUNNING", "AGE", "TASK")
-    edge.out(
-        table(
-            head,
-            [
-                (r.kind, r.name, r.state, f"{r.running}/{r.total}", age(r.created, now), r.task)
-                for r in rows
-            ],
-        )
-    )
+    which, output, connection = parsed[1]
+    edge.run(_list(which, output, connection, edge))
     return ExitCode.SUCCEEDED
 
 
-async def _rows(connection: Connection, edge: Edge) -> list[JobRow]:
+async def _list(which: Which, output: Output, connection: Connection, edge: Edge) -> None:
     async with connect(connection, edge) as (client, namespace):
-        return await list_jobs(client, namespace)
+        place = "" if which.all_namespaces else namespace
+        rows = await list_jobs(client, place)
+        _print(rows, which, output, edge)
+        while which.watch:
+            await asyncio.sleep(_WATCH_SECONDS)
+            before, rows = rows, await list_jobs(client, place)
+            now = {(row.namespace, row.kind, row.name) for row in rows}
+            gone = [
+                msgspec.structs.replace(row, state="deleted", running=0)
+                for row in before
+                if (row.namespace, row.kind, row.name) not in now
+            ]
+            if changed := [row for row in rows if row not in before] + gone:
+                _print(changed, which, output, edge)
+
+
+def _print(rows: Sequence[JobRow], which: Which, output: Output, edge: Edge) -> None:
+    if output.output == "json":
+        edge.out(msgspec.json.format(msgspec.json.encode(rows), indent=2).decode() + "\n")
+    elif not rows:
+        place = "the cluster" if which.all_namespaces else "this namespace"
+        edge.notify(f"no jobs of dlf in {place}")
+    else:
+        edge.out(text(rows, datetime.datetime.now(datetime.UTC), namespaces=which.all_namespaces))
+
+
+def text(rows: Sequence[JobRow], now: datetime.datetime, *, namespaces: bool) -> str:
+    """The table; with a column of namespaces when there are several."""
+    head = ("KIND", "NAME", "STATE", "RUNNING", "AGE", "TASK")
+    cells = [
+        (r.kind, r.name, r.state, f"{r.running}/{r.total}", age(r.created, now), r.task)
+        for r in rows
+    ]
+    if not namespaces:
+        return table(head, cells)
+    return table(
+        ("NAMESPACE", *head),
+        [(row.namespace, *cell) for row, cell in zip(rows, cells, strict=True)],
+    )

@@ -1,4 +1,4 @@
-"""`dlf status JOB`: one job, with all that explains its state."""
+"""`dlf status JOB...`: jobs, with all that explains their state."""
 
 import datetime
 from collections.abc import Sequence
@@ -18,16 +18,18 @@ GROUPS = (("Job", Selection), ("Output", Output), ("Cluster", Connection))
 
 
 def run(argv: Sequence[str], edge: Edge) -> ExitCode:
-    """Print it."""
-    parsed = read(argv, edge, "dlf status JOB", GROUPS)
+    """Print them; JSON is one object for one job, a list for several."""
+    parsed = read(argv, edge, "dlf status JOB...", GROUPS)
     if parsed is None:
         return ExitCode.SUCCEEDED
-    (name,), (selection, output, connection) = parsed
-    shown: JobDetails = edge.run(_status(name, selection, connection, edge))
+    names, (selection, output, connection) = parsed
+    shown: list[JobDetails] = edge.run(_status(names, selection, connection, edge))
     if output.output == "json":
-        edge.out(msgspec.json.format(msgspec.json.encode(shown), indent=2).decode() + "\n")
+        value = shown[0] if len(shown) == 1 else shown
+        edge.out(msgspec.json.format(msgspec.json.encode(value), indent=2).decode() + "\n")
     else:
-        edge.out(text(shown, datetime.datetime.now(datetime.UTC)))
+        now = datetime.datetime.now(datetime.UTC)
+        edge.out("\n".join(text(each, now) for each in shown))
     return ExitCode.SUCCEEDED
 
 
@@ -70,9 +72,8 @@ def text(shown: JobDetails, now: datetime.datetime) -> str:
 
 
 async def _status(
-    name: str, selection: Selection, connection: Connection, edge: Edge
-) -> JobDetails:
+    names: Sequence[str], selection: Selection, connection: Connection, edge: Edge
+) -> list[JobDetails]:
     async with connect(connection, edge) as (client, namespace):
-        return await job_details(
-            client, namespace, await get_one(client, namespace, name, selection.kind)
-        )
+        found = [await get_one(client, namespace, name, selection.kind) for name in names]
+        return [await job_details(client, namespace, each) for each in found]

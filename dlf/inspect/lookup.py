@@ -44,7 +44,7 @@ async def served_kinds(client: KubeClient, kind_filter: str = "") -> list[JobKin
 
 
 async def dlf_jobs(client: KubeClient, namespace: str) -> list[FoundJob]:
-    """The jobs of a namespace that dlf submitted, the newest first.
+    """The jobs of a namespace, "" for all, that dlf submitted, the newest first.
 
     Kinds that may not be listed are left out, unless none may be.
 

@@ -26,6 +26,7 @@ class JobRow(msgspec.Struct, frozen=True, kw_only=True):
     """One job in a list: `running` of `total` pods are Running; `created` is RFC 3339 in UTC."""
 
     kind: str
+    namespace: str
     name: str
     state: str
     running: int
@@ -77,7 +78,7 @@ class JobDetails(msgspec.Struct, frozen=True, kw_only=True):
 
 
 async def list_jobs(client: KubeClient, namespace: str) -> list[JobRow]:
-    """The jobs that dlf submitted in a namespace, the newest first.
+    """The jobs that dlf submitted in a namespace, "" for all, the newest first.
 
     Raises:
         Rejected: they may not be read.
@@ -88,12 +89,15 @@ async def list_jobs(client: KubeClient, namespace: str) -> list[JobRow]:
         client.list(POD, namespace, Pod, label_selector=VOLCANO_JOB.job_label),
     )
     running = Counter(
-        (label, (pod.metadata.labels or {}).get(label, ""))
+        (label, pod.metadata.namespace, (pod.metadata.labels or {}).get(label, ""))
         for label, pods in ((TRAINING_LABEL, training), (VOLCANO_JOB.job_label, volcano))
         for pod in pods
         if _is_running(pod)
     )
-    return [job_row(found, running[found[0].job_label, found[1].metadata.name]) for found in jobs]
+    return [
+        job_row((kind, job), running[kind.job_label, job.metadata.namespace, job.metadata.name])
+        for kind, job in jobs
+    ]
 
 
 async def job_details(client: KubeClient, namespace: str, found: FoundJob) -> JobDetails:
@@ -136,6 +140,7 @@ def job_row(found: FoundJob, running: int) -> JobRow:
     state = "deleting" if job.metadata.deletion_timestamp else job_state(job).phase.value
     return JobRow(
         kind=kind.title,
+        namespace=job.metadata.namespace,
         name=job.metadata.name,
         state=state,
         running=running,

@@ -1,6 +1,9 @@
 """`dlf list`, `status` and `delete`."""
 
+import datetime
 import json
+import threading
+import time
 
 import pytest
 from commands.console import NAMESPACE, Console
@@ -151,7 +154,7 @@ def test_name_of_two_kinds_needs_the_kind(cluster: Console, command: str) -> Non
 @pytest.mark.parametrize(
     ("words", "complaint"),
     [
-        pytest.param(["status"], "JOB is missing; write dlf status JOB", id="no name"),
+        pytest.param(["status"], "JOB is missing; write dlf status JOB...", id="no name"),
         pytest.param(["list", "x"], "unexpected argument 'x'; write dlf list", id="excess"),
         pytest.param(["delete", "x", "--kind", "Pod"], "--kind='Pod' is not a kind", id="kind"),
         pytest.param(["list", "--wide"], "unknown flag '--wide'", id="flag"),
@@ -191,3 +194,97 @@ def test_delete_waits_until_nothing_is_left(cluster: Console) -> None:
 def _names(api: FakeApi) -> list[str]:
     collections = [api.collection(plural, NAMESPACE) for plural in ("pytorchjobs", "pods")]
     return [thing["metadata"]["name"] for each in collections for thing in api.store.list(each)]
+
+
+def test_list_shows_all_namespaces(cluster: Console) -> None:
+    """With a column that tells them apart."""
+    cluster.pytorchjob("ours")
+    cluster.pytorchjob("theirs", namespace="other")
+
+    assert cluster.run("list", "-A") == ExitCode.SUCCEEDED
+    head, *rows = [line.split() for line in cluster.out.splitlines()]
+    assert head[:3] == ["NAMESPACE", "KIND", "NAME"]
+    assert sorted((row[0], row[2]) for row in rows) == [("ml", "ours"), ("other", "theirs")]
+
+
+def test_list_goes_on_with_what_changes(cluster: Console) -> None:
+    """Only the rows that changed are printed again, and jobs that are gone once."""
+    cluster.pytorchjob("stays", "Running")
+    cluster.pytorchjob("goes", "Running")
+
+    def act() -> None:
+        while "goes" not in cluster.stdout.read_text():
+            time.sleep(0.01)
+        jobs = cluster.api.call(lambda api: api.collection("pytorchjobs", NAMESPACE))
+        cluster.api.call(lambda api: api.store.remove(jobs, "goes"))
+        while "deleted" not in cluster.stdout.read_text():
+            time.sleep(0.01)
+        cluster.api.call(lambda api: api.denied.update({("list", each) for each in KINDS}))
+
+    acting = threading.Thread(target=act)
+    acting.start()
+    code = cluster.run("list", "--watch")
+    acting.join()
+
+    assert code == ExitCode.REJECTED
+    names = [line.split()[1:3] for line in cluster.out.splitlines()]
+    assert sorted(names[1:3]) == [["goes", "running"], ["stays", "running"]]
+    assert names[3:] == [["NAME", "STATE"], ["goes", "deleted"]]
+
+
+KINDS = [
+    f"{plural}.kubeflow.org"
+    for plural in ("pytorchjobs", "tfjobs", "mpijobs", "paddlejobs", "mxjobs", "jaxjobs")
+]
+KINDS.append("jobs.batch.volcano.sh")
+
+
+def test_status_of_several_jobs(cluster: Console) -> None:
+    """One after another; a list in JSON."""
+    cluster.pytorchjob("one", "Running")
+    cluster.pytorchjob("two", "Failed")
+
+    assert cluster.run("status", "one", "two") == ExitCode.SUCCEEDED
+    assert [line for line in cluster.out.splitlines() if line.startswith("PyTorchJob ")] == [
+        "PyTorchJob one in namespace ml: running (JobRunning: it is so)",
+        "PyTorchJob two in namespace ml: failed (JobFailed: it is so)",
+    ]
+    cluster.run("status", "one", "two", "-o", "json")
+    assert [each["job"]["name"] for each in json.loads(cluster.out)] == ["one", "two"]
+
+
+def test_delete_of_several_jobs_deletes_none_when_one_is_missing(cluster: Console) -> None:
+    """A wrong name is found out first."""
+    cluster.pytorchjob("one")
+    cluster.pytorchjob("two")
+
+    assert cluster.run("delete", "one", "nope") == ExitCode.NOT_FOUND
+    assert sorted(cluster.api.call(_names)) == ["one", "two"]
+    assert cluster.run("delete", "one", "two") == ExitCode.SUCCEEDED
+    assert cluster.api.call(_names) == []
+
+
+@pytest.mark.parametrize("flags", [["--dry-run"], []])
+def test_prune_deletes_what_ended_long_ago(cluster: Console, flags: list[str]) -> None:
+    """Not what runs, what ended lately, and what dlf did not submit."""
+    old = {"completionTime": "2020-01-02T03:04:05Z"}
+    ended = [{"type": "Failed", "status": "True"}]
+    lately = datetime.datetime.now(datetime.UTC).isoformat()
+    cluster.pytorchjob("old", status={"conditions": ended, **old})
+    cluster.pytorchjob("lately", status={"conditions": ended, "completionTime": lately})
+    cluster.pytorchjob("runs", "Running")
+    cluster.pytorchjob("theirs", status={"conditions": ended, **old}, annotations={})
+
+    assert cluster.run("prune", "--older_than", "7d", *flags) == ExitCode.SUCCEEDED
+    assert len(cluster.said) == 1
+    assert "PyTorchJob old" in cluster.said[0]
+    left = {"lately", "runs", "theirs"} | ({"old"} if flags else set())
+    assert set(cluster.api.call(_names)) == left
+
+
+def test_prune_needs_an_age(cluster: Console) -> None:
+    """Nothing is deleted by a slip."""
+    assert cluster.run("prune") == ExitCode.USAGE
+    assert cluster.said == [
+        "--older_than is missing; write dlf prune --older_than TIME, such as 7d"
+    ]

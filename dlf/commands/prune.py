@@ -1,0 +1,88 @@
+"""`dlf prune --older_than TIME`: delete the jobs that dlf submitted and that ended long ago."""
+
+import asyncio
+import datetime
+from collections.abc import Sequence
+from typing import Annotated
+
+import msgspec
+
+from dlf.commands.arguments import read
+from dlf.commands.cluster import connect
+from dlf.commands.table import age
+from dlf.edge import Edge
+from dlf.errors import ExitCode, UsageError
+from dlf.frameworks import job_state
+from dlf.inspect.lookup import FoundJob, dlf_jobs
+from dlf.job.ending import RULES, Cause
+from dlf.job.stop import delete
+from dlf.manifest.observed import Job
+from dlf.task import scalars
+from dlf.task.flag import Flag
+from dlf.task.settings import Connection
+
+_AT_A_TIME = 16  # deletions
+
+
+class Which(msgspec.Struct, frozen=True, kw_only=True):
+    """Which jobs."""
+
+    older_than: Annotated[
+        float,
+        Flag("delete the jobs that ended longer ago than this", scalars.duration, metavar="TIME"),
+    ] = 0.0
+    dry_run: Annotated[
+        bool,
+        Flag("only name them", scalars.switch, name="dry-run", form="switch"),
+    ] = False
+
+
+GROUPS = (("Which jobs", Which), ("Cluster", Connection))
+
+
+def run(argv: Sequence[str], edge: Edge) -> ExitCode:
+    """Delete them; 124 when something of one is still there after a minute."""
+    parsed = read(argv, edge, "dlf prune", GROUPS)
+    if parsed is None:
+        return ExitCode.SUCCEEDED
+    which, connection = parsed[1]
+    if not which.older_than:
+        raise UsageError("--older_than is missing", "write dlf prune --older_than TIME, such as 7d")
+    gone: bool = edge.run(_prune(which, connection, edge))
+    return ExitCode.SUCCEEDED if gone else ExitCode.TIMEOUT
+
+
+async def _prune(which: Which, connection: Connection, edge: Edge) -> bool:
+    now = datetime.datetime.now(datetime.UTC)
+    limit = asyncio.Semaphore(_AT_A_TIME)
+    async with connect(connection, edge) as (client, namespace):
+
+        async def remove(found: FoundJob) -> bool:
+            async with limit:
+                return await delete(client, *found, edge.notify, RULES[Cause.TIMEOUT].stop_seconds)
+
+        oldest = now - datetime.timedelta(seconds=which.older_than)
+        old = [
+            (kind, job)
+            for kind, job in await dlf_jobs(client, namespace)
+            if (ended := ended_at(job)) and datetime.datetime.fromisoformat(ended) < oldest
+        ]
+        if not old:
+            edge.notify("no job ended as long ago as that")
+        if which.dry_run:
+            for kind, job in old:
+                when = age(ended_at(job), now)
+                edge.notify(f"would delete {kind.title} {job.metadata.name}, ended {when} ago")
+            return True
+        return all(await asyncio.gather(*map(remove, old)))
+
+
+def ended_at(job: Job) -> str:
+    """RFC 3339 time of the job's end; "" while it runs, or is being deleted."""
+    if job.metadata.deletion_timestamp or not job_state(job).phase.final:
+        return ""
+    status = job.status
+    if status and status.completion_time:
+        return status.completion_time
+    times = [each.last_transition_time for each in (status.conditions if status else None) or ()]
+    return max(filter(None, times), default="") or job.metadata.creation_timestamp
