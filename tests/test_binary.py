@@ -19,8 +19,8 @@ from debian import unpack
 from executable import CHROOT, NOBODY, Executable
 from fake_api import FakeApi
 from fake_api.thread import ApiThread
-from job.play import ENV
-from job.stage import NAMESPACE, Stage
+from job.scenario import ENV
+from job.simulated_cluster import NAMESPACE, SimulatedCluster
 from name_server import NameServer
 
 from dlf import __version__
@@ -212,19 +212,19 @@ def server(tmp_path: Path) -> Iterator[ApiThread]:
         yield server
 
 
-def pytorch(api: FakeApi) -> Stage:
-    """Where a PyTorchJob is played; what the executable says and prints is not known to it."""
-    return Stage(api, BY_NAME["pytorch"].kinds[0], digest="", printed=Path(os.devnull))
+def pytorch(api: FakeApi) -> SimulatedCluster:
+    """Where a PyTorchJob is result; what the executable says and prints is not known to it."""
+    return SimulatedCluster(api, BY_NAME["pytorch"].kinds[0], digest="", printed=Path(os.devnull))
 
 
-async def succeed(stage: Stage) -> None:
+async def succeed(cluster: SimulatedCluster) -> None:
     """The operator's and the kubelet's part of a job of one pod that succeeds."""
-    job = await stage.job()
-    stage.condition(job, "Created", "Running")
-    pod = stage.pod(job, "master", 0)
-    stage.runs(pod, "step 1", "step 2")
-    stage.ends(pod, 0, "done")
-    stage.condition(job, "Created", "Succeeded", completionTime="2026-01-01T00:00:00Z")
+    job = await cluster.job()
+    cluster.condition(job, "Created", "Running")
+    pod = cluster.pod(job, "master", 0)
+    cluster.runs(pod, "step 1", "step 2")
+    cluster.ends(pod, 0, "done")
+    cluster.condition(job, "Created", "Succeeded", completionTime="2026-01-01T00:00:00Z")
 
 
 def follow(
@@ -248,26 +248,26 @@ def test_whole_job_over_tls_in_every_image(
     assert [line.partition(" ")[2] for line in lines] == ["step 1", "step 2", "done"]
 
 
-async def write_much(stage: Stage, lines: list[str]) -> None:
+async def write_much(cluster: SimulatedCluster, lines: list[str]) -> None:
     """Ten pods print half of the lines before anybody listens, and half while they are followed."""
-    job = await stage.job()
-    stage.condition(job, "Created", "Running")
-    pods = [stage.pod(job, "master", 0), *(stage.pod(job, "worker", i) for i in range(9))]
+    job = await cluster.job()
+    cluster.condition(job, "Created", "Running")
+    pods = [cluster.pod(job, "master", 0), *(cluster.pod(job, "worker", i) for i in range(9))]
     for pod in pods:
-        stage.runs(pod, *lines[: len(lines) // 2])
-    logs = [stage.api.logs.of(NAMESPACE, pod, "pytorch") for pod in pods]
-    await stage.until(lambda: all(log.followers for log in logs))
+        cluster.runs(pod, *lines[: len(lines) // 2])
+    logs = [cluster.api.logs.of(NAMESPACE, pod, "pytorch") for pod in pods]
+    await cluster.until(lambda: all(log.followers for log in logs))
     for log in logs:
         log.write(*lines[len(lines) // 2 :])
 
 
-def end_all(stage: Stage) -> None:
+def end_all(cluster: SimulatedCluster) -> None:
     """All pods end well, and the job with them."""
-    for pod in stage.api.store.list(stage.pods):
-        stage.ends(pod["metadata"]["name"])
-    (job,) = stage.api.store.list(stage.jobs)
-    now = stage.api.store.stamp()
-    stage.condition(job["metadata"]["name"], "Created", "Succeeded", completionTime=now)
+    for pod in cluster.api.store.list(cluster.pods):
+        cluster.ends(pod["metadata"]["name"])
+    (job,) = cluster.api.store.list(cluster.jobs)
+    now = cluster.api.store.stamp()
+    cluster.condition(job["metadata"]["name"], "Created", "Succeeded", completionTime=now)
 
 
 def test_ten_pods_are_followed_in_little_memory(
@@ -276,8 +276,8 @@ def test_ten_pods_are_followed_in_little_memory(
     """40 MB hold a job of ten pods that print 60 000 lines, and none of them is lost."""
     (empty / "kubeconfig").write_text(server.kubeconfig.read_text())
     lines = [f"{number} {'x' * 100}" for number in range(6000)]
-    stage = server.call(pytorch)
-    history = server.call(lambda _: asyncio.ensure_future(write_much(stage, lines)))
+    cluster = server.call(pytorch)
+    history = server.call(lambda _: asyncio.ensure_future(write_much(cluster, lines)))
     arguments = ["--num_worker=10", "--kubeconfig=/kubeconfig", "--image=python:3"]
     printed: dict[str, list[str]] = defaultdict(list)
     with program.start(empty, "pytorch", *arguments, **ENV) as process:
@@ -287,7 +287,7 @@ def test_ten_pods_are_followed_in_little_memory(
             pod, _, text = line.rstrip("\n").partition(" ")
             printed[pod].append(text)
         status = Path(f"/proc/{process.pid}/status").read_text()
-        server.call(lambda _: end_all(stage))
+        server.call(lambda _: end_all(cluster))
         rest, err = process.stdout.read(), process.stderr.read()
     server.call(lambda _: history.result())
     assert (process.returncode, rest) == (0, ""), err

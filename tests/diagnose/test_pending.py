@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 from fake_api.store import Collection
-from job.histories import JOB, MASTER, succeed, three_pods
-from job.play import play
-from job.stage import NAMESPACE, Stage
+from job.pytorch_histories import JOB, MASTER, succeed, three_pods
+from job.scenario import run_scenario
+from job.simulated_cluster import NAMESPACE, SimulatedCluster
 
 from dlf.errors import ExitCode
 
@@ -16,45 +16,45 @@ NOT_FOUND = 'failed to resolve reference "img": img: not found'
 SLOW = "dial tcp 10.0.0.1:443: i/o timeout"
 
 
-def scheduler(stage: Stage, pod: str) -> None:
-    stage.unschedulable(pod, "0/5 nodes are available: 3 Insufficient nvidia.com/gpu, 2 cordoned")
+def scheduler(cluster: SimulatedCluster, pod: str) -> None:
+    cluster.unschedulable(pod, "0/5 nodes are available: 3 Insufficient nvidia.com/gpu, 2 cordoned")
 
 
-def no_claim(stage: Stage, pod: str) -> None:
-    stage.unschedulable(pod, 'persistentvolumeclaim "data" not found')
+def no_claim(cluster: SimulatedCluster, pod: str) -> None:
+    cluster.unschedulable(pod, 'persistentvolumeclaim "data" not found')
 
 
-def slow_registry(stage: Stage, pod: str) -> None:
-    stage.waits(pod, "ErrImagePull", SLOW)
-    stage.waits(pod, "ImagePullBackOff", 'Back-off pulling image "img"')
+def slow_registry(cluster: SimulatedCluster, pod: str) -> None:
+    cluster.waits(pod, "ErrImagePull", SLOW)
+    cluster.waits(pod, "ImagePullBackOff", 'Back-off pulling image "img"')
 
 
-def no_config(stage: Stage, pod: str) -> None:
-    stage.waits(pod, "CreateContainerConfigError", 'secret "keys" not found')
+def no_config(cluster: SimulatedCluster, pod: str) -> None:
+    cluster.waits(pod, "CreateContainerConfigError", 'secret "keys" not found')
 
 
-def no_volume(stage: Stage, pod: str) -> None:
-    stage.waits(pod, "ContainerCreating")
-    stage.warn(pod, "Scheduled", "too old to matter")
-    stage.warn(pod, "FailedMount", 'MountVolume.SetUp failed: configmap "conf" not found')
+def no_volume(cluster: SimulatedCluster, pod: str) -> None:
+    cluster.waits(pod, "ContainerCreating")
+    cluster.warn(pod, "Scheduled", "too old to matter")
+    cluster.warn(pod, "FailedMount", 'MountVolume.SetUp failed: configmap "conf" not found')
 
 
-def init_runs(stage: Stage, pod: str) -> None:
-    init(stage, pod, {"running": {"startedAt": stage.api.store.stamp()}})
+def init_runs(cluster: SimulatedCluster, pod: str) -> None:
+    init(cluster, pod, {"running": {"startedAt": cluster.api.store.stamp()}})
 
 
-def no_pull_secret(stage: Stage, pod: str) -> None:
-    init_runs(stage, pod)
-    stage.warn(pod, "FailedToRetrieveImagePullSecret", "some secrets (hubsecret) are not there")
+def no_pull_secret(cluster: SimulatedCluster, pod: str) -> None:
+    init_runs(cluster, pod)
+    cluster.warn(pod, "FailedToRetrieveImagePullSecret", "some secrets (hubsecret) are not there")
 
 
-def init_crashes(stage: Stage, pod: str) -> None:
-    init(stage, pod, {"waiting": {"reason": "CrashLoopBackOff", "message": "back-off 10s"}})
+def init_crashes(cluster: SimulatedCluster, pod: str) -> None:
+    init(cluster, pod, {"waiting": {"reason": "CrashLoopBackOff", "message": "back-off 10s"}})
 
 
-def init(stage: Stage, pod: str, state: dict[str, Any]) -> None:
+def init(cluster: SimulatedCluster, pod: str, state: dict[str, Any]) -> None:
     statuses = [{"name": "init-pytorch", "state": state}]
-    stage.api.store.patch(stage.pods, pod, {"status": {"initContainerStatuses": statuses}})
+    cluster.api.store.patch(cluster.pods, pod, {"status": {"initContainerStatuses": statuses}})
 
 
 @pytest.mark.parametrize(
@@ -88,26 +88,28 @@ def init(stage: Stage, pod: str, state: dict[str, Any]) -> None:
         ),
     ],
 )
-def test_waiting_pod_is_explained_once(happens: Callable[[Stage, str], None], told: str) -> None:
+def test_waiting_pod_is_explained_once(
+    happens: Callable[[SimulatedCluster, str], None], told: str
+) -> None:
     """The words of whoever knows, one time, however long it lasts."""
 
-    async def history(stage: Stage) -> None:
-        job = await stage.job()
-        stage.condition(job, "Created")
-        pods = [stage.pod(job, "master", 0), *(stage.pod(job, "worker", i) for i in (0, 1))]
+    async def history(cluster: SimulatedCluster) -> None:
+        job = await cluster.job()
+        cluster.condition(job, "Created")
+        pods = [cluster.pod(job, "master", 0), *(cluster.pod(job, "worker", i) for i in (0, 1))]
         for pod in pods[1:]:
-            stage.runs(pod)
-        happens(stage, pods[0])
+            cluster.runs(pod)
+        happens(cluster, pods[0])
         await asyncio.sleep(60)
-        happens(stage, pods[0])
+        happens(cluster, pods[0])
         await asyncio.sleep(60)
-        stage.runs(pods[0])
-        await succeed(stage, job, pods)
+        cluster.runs(pods[0])
+        await succeed(cluster, job, pods)
 
-    played = play(history, sweep=10)
+    result = run_scenario(history, sweep=10)
 
-    assert played.code == ExitCode.SUCCEEDED
-    assert [line for line in played.said if "waiting" in line] == [
+    assert result.code == ExitCode.SUCCEEDED
+    assert [line for line in result.messages if "waiting" in line] == [
         f"waiting for 1 of 3 pods: 1 pending: {told}"
     ]
 
@@ -115,20 +117,20 @@ def test_waiting_pod_is_explained_once(happens: Callable[[Stage, str], None], to
 def test_change_of_the_reason_is_told() -> None:
     """First the scheduler, then the registry."""
 
-    async def history(stage: Stage) -> None:
-        job = await stage.job()
-        stage.condition(job, "Created")
-        pod = stage.pod(job, "master", 0)
-        scheduler(stage, pod)
+    async def history(cluster: SimulatedCluster) -> None:
+        job = await cluster.job()
+        cluster.condition(job, "Created")
+        pod = cluster.pod(job, "master", 0)
+        scheduler(cluster, pod)
         await asyncio.sleep(20)
-        slow_registry(stage, pod)
+        slow_registry(cluster, pod)
         await asyncio.sleep(20)
-        stage.runs(pod)
-        await succeed(stage, job, [pod])
+        cluster.runs(pod)
+        await succeed(cluster, job, [pod])
 
-    played = play(history, "--num_worker", "1")
+    result = run_scenario(history, "--num_worker", "1")
 
-    told = [line.partition("pending: ")[2][:12] for line in played.said if "waiting" in line]
+    told = [line.partition("pending: ")[2][:12] for line in result.messages if "waiting" in line]
     assert told == ["Unschedulabl", "ErrImagePull"]
 
 
@@ -136,130 +138,132 @@ def test_change_of_the_reason_is_told() -> None:
 def test_image_that_can_never_be_pulled_fails_at_once(reason: str) -> None:
     """Waiting would not change it: exit 1, and nothing is left."""
 
-    async def history(stage: Stage) -> None:
-        job = await stage.job()
-        stage.condition(job, "Created")
-        stage.waits(stage.pod(job, "master", 0), reason, "couldn't parse image name")
+    async def history(cluster: SimulatedCluster) -> None:
+        job = await cluster.job()
+        cluster.condition(job, "Created")
+        cluster.waits(cluster.pod(job, "master", 0), reason, "couldn't parse image name")
 
-    played = play(history)
+    result = run_scenario(history)
 
-    assert played.code == ExitCode.FAILED
-    assert (played.jobs, played.pods) == ([], [])
+    assert result.code == ExitCode.FAILED
+    assert (result.jobs, result.pods) == ([], [])
     assert (
         f"PyTorchJob {JOB} cannot start: pod {MASTER} can never start: "
         f"{reason}: couldn't parse image name"
-    ) in played.said
-    assert played.ended < 10
+    ) in result.messages
+    assert result.ended < 10
 
 
 def test_image_that_the_registry_does_not_have_fails_after_five_minutes() -> None:
     """Also when the kubelet says no more than that it backs off, in between."""
 
-    async def history(stage: Stage) -> None:
-        job = await stage.job()
-        stage.condition(job, "Created")
-        pod = stage.pod(job, "master", 0)
+    async def history(cluster: SimulatedCluster) -> None:
+        job = await cluster.job()
+        cluster.condition(job, "Created")
+        pod = cluster.pod(job, "master", 0)
         for _ in range(8):
-            stage.waits(pod, "ErrImagePull", NOT_FOUND)
+            cluster.waits(pod, "ErrImagePull", NOT_FOUND)
             await asyncio.sleep(10)
-            stage.waits(pod, "ImagePullBackOff", 'Back-off pulling image "img"')
+            cluster.waits(pod, "ImagePullBackOff", 'Back-off pulling image "img"')
             await asyncio.sleep(50)
 
-    played = play(history, sweep=10)
+    result = run_scenario(history, sweep=10)
 
-    assert played.code == ExitCode.FAILED
-    assert played.count(f"can never start: ErrImagePull: {NOT_FOUND}") == 1
-    assert 300 <= played.ended < 320
+    assert result.code == ExitCode.FAILED
+    assert result.count(f"can never start: ErrImagePull: {NOT_FOUND}") == 1
+    assert 300 <= result.ended < 320
 
 
 def test_image_that_arrives_late_is_waited_for() -> None:
     """A registry that said no and then yes costs nothing."""
 
-    async def history(stage: Stage) -> None:
-        job = await stage.job()
-        stage.condition(job, "Created")
-        pod = stage.pod(job, "master", 0)
-        stage.waits(pod, "ErrImagePull", NOT_FOUND)
+    async def history(cluster: SimulatedCluster) -> None:
+        job = await cluster.job()
+        cluster.condition(job, "Created")
+        pod = cluster.pod(job, "master", 0)
+        cluster.waits(pod, "ErrImagePull", NOT_FOUND)
         await asyncio.sleep(290)
-        stage.runs(pod)
+        cluster.runs(pod)
         await asyncio.sleep(60)
-        await succeed(stage, job, [pod])
+        await succeed(cluster, job, [pod])
 
-    assert play(history, "--num_worker", "1", sweep=10).code == ExitCode.SUCCEEDED
+    assert run_scenario(history, "--num_worker", "1", sweep=10).code == ExitCode.SUCCEEDED
 
 
 def test_quota_is_explained_by_the_jobs_event() -> None:
     """The operator's pod is refused: there is no pod to ask, only the job's event."""
 
-    async def history(stage: Stage) -> None:
-        job = await stage.job()
-        stage.condition(job, "Created")
-        stage.warn(job, "FailedCreatePod", f'pods "{MASTER}" is forbidden: exceeded quota: gpus')
-        await stage.heard("waiting for 3 of 3 pods: 3 not there, FailedCreatePod: pods")
-        await succeed(stage, *(await three_pods(stage)))
+    async def history(cluster: SimulatedCluster) -> None:
+        job = await cluster.job()
+        cluster.condition(job, "Created")
+        cluster.warn(job, "FailedCreatePod", f'pods "{MASTER}" is forbidden: exceeded quota: gpus')
+        await cluster.until_message("waiting for 3 of 3 pods: 3 not there, FailedCreatePod: pods")
+        await succeed(cluster, *(await three_pods(cluster)))
 
-    assert play(history).code == ExitCode.SUCCEEDED
+    assert run_scenario(history).code == ExitCode.SUCCEEDED
 
 
 def test_spec_that_the_operator_refuses_fails_at_once() -> None:
     """Operators tell that in an event, and then never again."""
 
-    async def history(stage: Stage) -> None:
-        job = await stage.job()
-        stage.warn(job, "PyTorchJobFailedValidation", "spec is not valid: Master: 2 replicas")
+    async def history(cluster: SimulatedCluster) -> None:
+        job = await cluster.job()
+        cluster.warn(job, "PyTorchJobFailedValidation", "spec is not valid: Master: 2 replicas")
 
-    played = play(history)
+    result = run_scenario(history)
 
-    assert (played.code, played.jobs) == (ExitCode.FAILED, [])
+    assert (result.code, result.jobs) == (ExitCode.FAILED, [])
     assert (
         f"PyTorchJob {JOB} cannot start: the operator refuses it: "
         "PyTorchJobFailedValidation: spec is not valid: Master: 2 replicas"
-    ) in played.said
-    assert played.ended < 10
+    ) in result.messages
+    assert result.ended < 10
 
 
 def test_admission_webhook_that_refuses_ends_with_3_and_its_words() -> None:
     """Nothing was created, so there is nothing to wait for."""
     words = 'admission webhook "validatejob.volcano.sh" denied the request: queue q is Closed'
 
-    async def history(stage: Stage) -> None:
+    async def history(cluster: SimulatedCluster) -> None:
         pass
 
-    def before(stage: Stage) -> None:
-        stage.api.fail(verb="create", path="jobs", status=400, message=words)
+    def before(cluster: SimulatedCluster) -> None:
+        cluster.api.fail(verb="create", path="jobs", status=400, message=words)
 
-    played = play(history, framework="mindspore", before=before)
+    result = run_scenario(history, framework="mindspore", before=before)
 
-    assert played.code == ExitCode.REJECTED
-    assert words in str(played.error)
-    assert played.jobs == []
+    assert result.code == ExitCode.REJECTED
+    assert words in str(result.error)
+    assert result.jobs == []
 
 
 def test_webhook_that_is_away_is_asked_again() -> None:
     """A 500 from a webhook that restarts is no refusal."""
 
-    async def history(stage: Stage) -> None:
-        await succeed(stage, *(await three_pods(stage)))
+    async def history(cluster: SimulatedCluster) -> None:
+        await succeed(cluster, *(await three_pods(cluster)))
 
-    def before(stage: Stage) -> None:
+    def before(cluster: SimulatedCluster) -> None:
         words = 'failed calling webhook "validator.pytorchjob": connection refused'
-        stage.api.fail(verb="create", path="pytorchjobs", status=500, message=words, seconds=90)
+        cluster.api.fail(verb="create", path="pytorchjobs", status=500, message=words, seconds=90)
 
-    played = play(history, before=before)
+    result = run_scenario(history, before=before)
 
-    assert played.code == ExitCode.SUCCEEDED
-    assert played.count('failed calling webhook "validator.pytorchjob"') == 1
+    assert result.code == ExitCode.SUCCEEDED
+    assert result.count('failed calling webhook "validator.pytorchjob"') == 1
 
 
-def gang(stage: Stage, job: str, phase: str, *, queue: str | None, **status: Any) -> None:
+def gang(
+    cluster: SimulatedCluster, job: str, phase: str, *, queue: str | None, **status: Any
+) -> None:
     """The PodGroup of a Volcano job, and its queue in that state (None: there is no such queue)."""
     groups = Collection("scheduling.volcano.sh", "podgroups", NAMESPACE)
-    uid = stage.api.store.get(stage.jobs, job)["metadata"]["uid"]
+    uid = cluster.api.store.get(cluster.jobs, job)["metadata"]["uid"]
     if queue is not None:
         queues = Collection("scheduling.volcano.sh", "queues", "")
         thing = {"metadata": {"name": "default"}, "status": {"state": queue}}
-        stage.api.store.create(queues, thing)
-    stage.api.store.create(
+        cluster.api.store.create(queues, thing)
+    cluster.api.store.create(
         groups,
         {
             "metadata": {"name": f"{job}-{uid}"},
@@ -285,28 +289,28 @@ def gang(stage: Stage, job: str, phase: str, *, queue: str | None, **status: Any
 def test_gang_without_pods_is_explained_by_its_podgroup(queue: str | None, told: str) -> None:
     """Volcano makes no pod before the queue has room; only the PodGroup tells."""
 
-    async def history(stage: Stage) -> None:
-        job = await stage.job()
-        stage.phase(job, "Pending")
+    async def history(cluster: SimulatedCluster) -> None:
+        job = await cluster.job()
+        cluster.phase(job, "Pending")
         condition = {  # as Volcano 1.10 writes it before it has made a pod
             "type": "Unschedulable",
             "status": "True",
             "reason": "NotEnoughResources",
             "message": "3/0 tasks in gang unschedulable: pod group is not ready, 3 minAvailable",
         }
-        gang(stage, job, "Pending", queue=queue, conditions=[condition])
-        await stage.heard(f"waiting for 3 of 3 pods: 3 not there, {told}")
-        stage.phase(job, "Completed")
+        gang(cluster, job, "Pending", queue=queue, conditions=[condition])
+        await cluster.until_message(f"waiting for 3 of 3 pods: 3 not there, {told}")
+        cluster.phase(job, "Completed")
 
-    assert play(history, framework="mindspore").code == ExitCode.SUCCEEDED
+    assert run_scenario(history, framework="mindspore").code == ExitCode.SUCCEEDED
 
 
 def test_gang_that_fits_nowhere_is_explained_by_the_scheduler() -> None:
     """The words are in the PodGroup's condition, whatever the queue is like."""
 
-    async def history(stage: Stage) -> None:
-        job = await stage.job()
-        stage.phase(job, "Pending")
+    async def history(cluster: SimulatedCluster) -> None:
+        job = await cluster.job()
+        cluster.phase(job, "Pending")
         words = "3/3 tasks in gang unschedulable: 2 Insufficient nvidia.com/gpu"
         condition = {
             "type": "Unschedulable",
@@ -314,24 +318,24 @@ def test_gang_that_fits_nowhere_is_explained_by_the_scheduler() -> None:
             "reason": "NotEnoughResources",
             "message": words,
         }
-        gang(stage, job, "Inqueue", queue="Open", conditions=[condition])
-        await stage.heard(f"3 not there, NotEnoughResources: {words}")
-        stage.phase(job, "Completed")
+        gang(cluster, job, "Inqueue", queue="Open", conditions=[condition])
+        await cluster.until_message(f"3 not there, NotEnoughResources: {words}")
+        cluster.phase(job, "Completed")
 
-    assert play(history, framework="mindspore").code == ExitCode.SUCCEEDED
+    assert run_scenario(history, framework="mindspore").code == ExitCode.SUCCEEDED
 
 
 def test_reasons_that_may_not_be_read_are_done_without() -> None:
     """Events, PodGroups and queues are forbidden: silence, except with --verbose."""
     forbidden = {("list", "events"), ("list", "podgroups.scheduling.volcano.sh")}
 
-    async def history(stage: Stage) -> None:
-        stage.api.denied = forbidden
-        job = await stage.job()
-        await stage.heard("waiting for 3 of 3 pods: 3 not there")
-        await succeed(stage, job, (await three_pods(stage))[1])
+    async def history(cluster: SimulatedCluster) -> None:
+        cluster.api.denied = forbidden
+        job = await cluster.job()
+        await cluster.until_message("waiting for 3 of 3 pods: 3 not there")
+        await succeed(cluster, job, (await three_pods(cluster))[1])
 
-    quiet, verbose = play(history), play(history, "--verbose")
+    quiet, verbose = run_scenario(history), run_scenario(history, "--verbose")
 
     assert (quiet.code, verbose.code) == (ExitCode.SUCCEEDED, ExitCode.SUCCEEDED)
     assert quiet.count("reasons for waiting may be missing") == 0
@@ -341,44 +345,44 @@ def test_reasons_that_may_not_be_read_are_done_without() -> None:
 def test_pod_that_the_kubelet_refused_has_not_started() -> None:
     """A Failed pod that never ran is waited for, by its reason, until its limit."""
 
-    async def history(stage: Stage) -> None:
-        job = await stage.job()
-        stage.condition(job, "Created", "Running")
+    async def history(cluster: SimulatedCluster) -> None:
+        job = await cluster.job()
+        cluster.condition(job, "Created", "Running")
         for role, index in (("master", 0), ("worker", 0)):
-            stage.runs(stage.pod(job, role, index))
-        pod = stage.pod(job, "worker", 1)
+            cluster.runs(cluster.pod(job, role, index))
+        pod = cluster.pod(job, "worker", 1)
         refused = {"phase": "Failed", "reason": "UnexpectedAdmissionError", "message": "no GPU"}
-        stage.api.store.patch(stage.pods, pod, {"status": refused})
+        cluster.api.store.patch(cluster.pods, pod, {"status": refused})
 
-    played = play(history, "--start_timeout", "5m", sweep=60)
+    result = run_scenario(history, "--start_timeout", "5m", sweep=60)
 
-    assert played.code == ExitCode.TIMEOUT
-    assert played.count("pods: 1 failed: UnexpectedAdmissionError: no GPU") == 2
+    assert result.code == ExitCode.TIMEOUT
+    assert result.count("pods: 1 failed: UnexpectedAdmissionError: no GPU") == 2
 
 
 def test_many_pods_are_not_as_many_lines() -> None:
     """Pods that change together are told together."""
 
-    async def history(stage: Stage) -> None:
-        job = await stage.job()
-        stage.condition(job, "Created")
-        pods = [stage.pod(job, "master", 0), *(stage.pod(job, "worker", i) for i in range(99))]
+    async def history(cluster: SimulatedCluster) -> None:
+        job = await cluster.job()
+        cluster.condition(job, "Created")
+        pods = [cluster.pod(job, "master", 0), *(cluster.pod(job, "worker", i) for i in range(99))]
         for pod in pods:
-            stage.waits(pod, "ContainerCreating")
+            cluster.waits(pod, "ContainerCreating")
         await asyncio.sleep(20)
         for pod in pods:
-            stage.runs(pod)
-        stage.condition(job, "Created", "Running")
-        await stage.heard("100 of 100 running")
+            cluster.runs(pod)
+        cluster.condition(job, "Created", "Running")
+        await cluster.until_message("100 of 100 running")
         for pod in pods:
-            stage.ends(pod)
-        stage.condition(job, "Succeeded")
+            cluster.ends(pod)
+        cluster.condition(job, "Succeeded")
 
-    played = play(history, "--num_worker", "100")
+    result = run_scenario(history, "--num_worker", "100")
 
-    assert played.code == ExitCode.SUCCEEDED
-    assert len(played.said) < 20
-    assert played.said[1:4] == [
+    assert result.code == ExitCode.SUCCEEDED
+    assert len(result.messages) < 20
+    assert result.messages[1:4] == [
         f"PyTorchJob {JOB} is queued",
         "waiting for 100 of 100 pods: 100 pending",
         f"PyTorchJob {JOB} is running",

@@ -6,9 +6,9 @@ from collections import Counter
 
 from fake_api import FakeApi
 from fake_api.http_server import Request
-from job.histories import succeed, three_pods
-from job.play import play
-from job.stage import Stage
+from job.pytorch_histories import succeed, three_pods
+from job.scenario import run_scenario
+from job.simulated_cluster import SimulatedCluster
 
 from dlf.errors import ExitCode
 from dlf.frameworks import BY_NAME
@@ -27,15 +27,15 @@ def _what(request: Request) -> str:
     return f"{verb} {request.path.rpartition('/')[2]}"
 
 
-async def _of_100_pods(stage: Stage) -> tuple[str, list[str]]:
+async def _of_100_pods(cluster: SimulatedCluster) -> tuple[str, list[str]]:
     """They all run, and each has printed a line."""
-    job = await stage.job()
-    pods = [stage.pod(job, "master", 0)]
-    pods += [stage.pod(job, "worker", index) for index in range(PODS - 1)]
+    job = await cluster.job()
+    pods = [cluster.pod(job, "master", 0)]
+    pods += [cluster.pod(job, "worker", index) for index in range(PODS - 1)]
     for pod in pods:
-        stage.runs(pod, "begin")
-    stage.condition(job, "Created", "Running")
-    await stage.heard(f"{PODS} of {PODS} running")
+        cluster.runs(pod, "begin")
+    cluster.condition(job, "Created", "Running")
+    await cluster.until_message(f"{PODS} of {PODS} running")
     return job, pods
 
 
@@ -43,20 +43,20 @@ def test_idle_job_of_100_pods_costs_few_requests() -> None:
     """At most 60 an hour; pods print a line each minute, as a training does."""
     hour = Counter[str]()
 
-    async def history(stage: Stage) -> None:
-        job, pods = await _of_100_pods(stage)
+    async def history(cluster: SimulatedCluster) -> None:
+        job, pods = await _of_100_pods(cluster)
         await asyncio.sleep(600)
-        before = len(stage.api.requests)
+        before = len(cluster.api.requests)
         for _ in range(60):
             for pod in pods:
-                stage.prints(pod, "loss 0.1")
+                cluster.prints(pod, "loss 0.1")
             await asyncio.sleep(60)
-        hour.update(_what(request) for request in stage.api.requests[before:])
-        await succeed(stage, job, pods)
+        hour.update(_what(request) for request in cluster.api.requests[before:])
+        await succeed(cluster, job, pods)
 
-    played = play(history, "--num_worker", str(PODS), sweep=30)
+    result = run_scenario(history, "--num_worker", str(PODS), sweep=30)
 
-    assert played.code == ExitCode.SUCCEEDED
+    assert result.code == ExitCode.SUCCEEDED
     assert hour.keys() <= {"watch pytorchjobs", "watch pods"}
     assert 0 < hour.total() <= 60
 
@@ -67,21 +67,21 @@ def test_silent_job_of_100_pods_costs_few_requests() -> None:
     pods: list[str] = []
     looked = set[str]()
 
-    async def history(stage: Stage) -> None:
-        job, found = await _of_100_pods(stage)
+    async def history(cluster: SimulatedCluster) -> None:
+        job, found = await _of_100_pods(cluster)
         pods.extend(found)
         await asyncio.sleep(1)  # each log is opened once
         for _ in range(4):
-            before = len(stage.api.requests)
+            before = len(cluster.api.requests)
             await asyncio.sleep(3600)
-            asked = stage.api.requests[before:]
+            asked = cluster.api.requests[before:]
             hours.append(Counter(map(_what, asked)))
             looked.update(r.path.split("/")[-2] for r in asked if r.path.endswith("/log"))
-        await succeed(stage, job, pods)
+        await succeed(cluster, job, pods)
 
-    played = play(history, "--num_worker", str(PODS), sweep=30)
+    result = run_scenario(history, "--num_worker", str(PODS), sweep=30)
 
-    assert played.code == ExitCode.SUCCEEDED
+    assert result.code == ExitCode.SUCCEEDED
     assert all(hour.keys() == {"watch pytorchjobs", "watch pods", "get log"} for hour in hours)
     assert max(hour.total() for hour in hours) <= 60
     assert looked == set(pods)
@@ -91,17 +91,17 @@ def test_end_of_the_job_is_the_end_of_dlf() -> None:
     """Less than a second after the last byte of the logs."""
     finished = 0.0
 
-    async def history(stage: Stage) -> None:
+    async def history(cluster: SimulatedCluster) -> None:
         nonlocal finished
-        job, pods = await three_pods(stage)
+        job, pods = await three_pods(cluster)
         await asyncio.sleep(1000)
-        finished = stage.now()
-        await succeed(stage, job, pods)
+        finished = cluster.now()
+        await succeed(cluster, job, pods)
 
-    played = play(history, sweep=30)
+    result = run_scenario(history, sweep=30)
 
-    assert played.code == ExitCode.SUCCEEDED
-    assert played.ended - finished < 1
+    assert result.code == ExitCode.SUCCEEDED
+    assert result.ended - finished < 1
 
 
 def test_submitting_takes_little_work() -> None:

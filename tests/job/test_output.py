@@ -5,9 +5,9 @@ import os
 from pathlib import Path
 from unittest.mock import patch
 
-from job.histories import JOB, SECOND, fail, succeed, three_pods
-from job.play import play
-from job.stage import Stage
+from job.pytorch_histories import JOB, SECOND, fail, succeed, three_pods
+from job.scenario import run_scenario
+from job.simulated_cluster import SimulatedCluster
 
 from dlf.commands import printing
 from dlf.errors import ExitCode
@@ -18,71 +18,71 @@ def test_job_is_followed_on_when_the_reader_of_stdout_has_gone() -> None:
     reader, writer = os.pipe()
     os.close(reader)
 
-    async def history(stage: Stage) -> None:
-        job, pods = await three_pods(stage)
+    async def history(cluster: SimulatedCluster) -> None:
+        job, pods = await three_pods(cluster)
         for _ in range(3):
             await asyncio.sleep(5)
-            stage.api.logs.of("pipeline", pods[0], "pytorch").write("more", "and more")
-        stage.ends(pods[2], 7)
-        await fail(stage, job)
+            cluster.api.logs.of("pipeline", pods[0], "pytorch").write("more", "and more")
+        cluster.ends(pods[2], 7)
+        await fail(cluster, job)
 
     try:
-        played = play(history, stdout=writer)
+        result = run_scenario(history, stdout=writer)
     finally:
         os.close(writer)
 
-    assert played.code == ExitCode.FAILED
-    assert played.count(f"failed: pod {SECOND} (worker, rank 2): exit code 7") == 1
-    assert not any("output" in line or "Traceback" in line for line in played.said)
+    assert result.code == ExitCode.FAILED
+    assert result.count(f"failed: pod {SECOND} (worker, rank 2): exit code 7") == 1
+    assert not any("output" in line or "Traceback" in line for line in result.messages)
 
 
 def test_full_disk_is_told_and_the_job_followed_on() -> None:
     """Log lines are lost then, the result is not."""
     full = os.open("/dev/full", os.O_WRONLY)
 
-    async def history(stage: Stage) -> None:
-        job, pods = await three_pods(stage)
+    async def history(cluster: SimulatedCluster) -> None:
+        job, pods = await three_pods(cluster)
         await asyncio.sleep(5)
-        await succeed(stage, job, pods)
+        await succeed(cluster, job, pods)
 
     try:
-        played = play(history, stdout=full)
+        result = run_scenario(history, stdout=full)
     finally:
         os.close(full)
 
-    assert played.code == ExitCode.SUCCEEDED
-    assert played.count("standard output: No space left on device") == 1
+    assert result.code == ExitCode.SUCCEEDED
+    assert result.count("standard output: No space left on device") == 1
 
 
 def test_stop_is_not_held_up_by_a_reader_that_does_not_read() -> None:
     """A blocked pipe blocks neither the watches nor the signal."""
     reader, writer = os.pipe()
 
-    async def history(stage: Stage) -> None:
-        _, pods = await three_pods(stage)
-        log = stage.api.logs.of("pipeline", pods[0], "pytorch")
+    async def history(cluster: SimulatedCluster) -> None:
+        _, pods = await three_pods(cluster)
+        log = cluster.api.logs.of("pipeline", pods[0], "pytorch")
         log.write(*["x" * 1000] * 3000)
         await asyncio.sleep(30)
-        stage.signal()
+        cluster.signal()
 
     try:
         with patch.object(printing, "_FLUSH_SECONDS", 0.1):
-            played = play(history, stdout=writer)
+            result = run_scenario(history, stdout=writer)
     finally:
         os.close(reader)
         os.close(writer)
 
-    assert (played.code, played.jobs) == (ExitCode.SIGTERM, [])
+    assert (result.code, result.jobs) == (ExitCode.SIGTERM, [])
 
 
 def test_log_dir_that_cannot_be_made_costs_no_job(tmp_path: Path) -> None:
     """It is found out before anything is sent."""
     (tmp_path / "file").touch()
 
-    async def history(stage: Stage) -> None:
+    async def history(cluster: SimulatedCluster) -> None:
         pass
 
-    played = play(history, "--log_dir", str(tmp_path / "file"))
+    result = run_scenario(history, "--log_dir", str(tmp_path / "file"))
 
-    assert played.code == ExitCode.USAGE
-    assert (played.jobs, JOB in str(played.error)) == ([], False)
+    assert result.code == ExitCode.USAGE
+    assert (result.jobs, JOB in str(result.error)) == ([], False)

@@ -6,9 +6,9 @@ import pytest
 from fake_api.http_server import Request
 from fake_api.request_info import request_info
 from fake_api.store import group_resource
-from job.histories import succeed, three_pods
-from job.play import Played, play
-from job.stage import Stage
+from job.pytorch_histories import succeed, three_pods
+from job.scenario import ScenarioResult, run_scenario
+from job.simulated_cluster import SimulatedCluster
 
 from dlf.errors import ExitCode
 from dlf.manifest.jobs.pytorchjob import PYTORCHJOB
@@ -27,31 +27,31 @@ def asked(request: Request) -> str:
     return f"{verb} {group_resource(target.collection._replace(plural=plural))}"
 
 
-def used(played: Played) -> set[str]:
+def used(result: ScenarioResult) -> set[str]:
     """All that were used."""
-    return {asked(request) for request in played.api.requests} - {""}
+    return {asked(request) for request in result.api.requests} - {""}
 
 
-def launcher(stage: Stage) -> None:
+def launcher(cluster: SimulatedCluster) -> None:
     """dlf's own pod, and an earlier job to replace."""
-    stage.api.store.create(stage.pods, {"metadata": {"name": "launcher"}})
-    stage.earlier("earlier", digest="another")
+    cluster.api.store.create(cluster.pods, {"metadata": {"name": "launcher"}})
+    cluster.earlier("earlier", digest="another")
 
 
-async def rich(stage: Stage) -> None:
+async def rich(cluster: SimulatedCluster) -> None:
     """Waits for pods, and leaves one running at the end."""
-    await stage.heard("submitted")
+    await cluster.until_message("submitted")
     await asyncio.sleep(20)
-    if stage.kind == VOLCANO_JOB:
-        job = await stage.job()
-        pods = [stage.pod(job, "worker", index, "worker") for index in range(3)]
+    if cluster.kind == VOLCANO_JOB:
+        job = await cluster.job()
+        pods = [cluster.pod(job, "worker", index, "worker") for index in range(3)]
         for pod in pods:
-            stage.runs(pod)
-        stage.ends(pods[0])
+            cluster.runs(pod)
+        cluster.ends(pods[0])
     else:
-        job, pods = await three_pods(stage)
-        stage.ends(pods[0])
-        stage.condition(job, "Succeeded")
+        job, pods = await three_pods(cluster)
+        cluster.ends(pods[0])
+        cluster.condition(job, "Succeeded")
 
 
 @pytest.mark.parametrize(
@@ -59,33 +59,35 @@ async def rich(stage: Stage) -> None:
 )
 def test_nothing_is_asked_for_that_is_not_in_the_table(framework: str, kind: Kind) -> None:
     """A history that uses all of it, and not more."""
-    played = play(rich, framework=framework, before=launcher, env={"K8S_POD_NAME": "launcher"})
+    result = run_scenario(
+        rich, framework=framework, before=launcher, env={"K8S_POD_NAME": "launcher"}
+    )
 
     known = {verb.text for verb in verbs(kind)}
-    assert played.code == ExitCode.SUCCEEDED
-    assert used(played) <= known
+    assert result.code == ExitCode.SUCCEEDED
+    assert used(result) <= known
     # `get` of the job is for lost answers, queues are read when there is a PodGroup.
     rare = {f"get {kind.plural}.{kind.group}", "get queues.scheduling.volcano.sh"}
     rare |= {"watch podgroups.scheduling.volcano.sh"}
     rare |= {f"patch {kind.plural}.{kind.group}"} if kind == VOLCANO_JOB else set()
-    assert known - used(played) <= rare
+    assert known - used(result) <= rare
 
 
 def test_least_role_is_enough() -> None:
     """What is not marked as needed may all be forbidden: the job runs, and nothing is left."""
 
-    async def history(stage: Stage) -> None:
+    async def history(cluster: SimulatedCluster) -> None:
         await asyncio.sleep(30)
-        job, pods = await three_pods(stage)
-        await succeed(stage, job, pods)
+        job, pods = await three_pods(cluster)
+        await succeed(cluster, job, pods)
 
-    def before(stage: Stage) -> None:
-        launcher(stage)
+    def before(cluster: SimulatedCluster) -> None:
+        launcher(cluster)
         for verb in verbs(PYTORCHJOB):
             if verb.permission.need != "run":
                 what, _, full = verb.text.partition(" ")
-                stage.api.denied.add((what, full))
+                cluster.api.denied.add((what, full))
 
-    played = play(history, before=before, env={"K8S_POD_NAME": "launcher"})
+    result = run_scenario(history, before=before, env={"K8S_POD_NAME": "launcher"})
 
-    assert played.code == ExitCode.SUCCEEDED
+    assert result.code == ExitCode.SUCCEEDED

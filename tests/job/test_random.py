@@ -8,9 +8,9 @@ import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import initialize, invariant, run_state_machine_as_test
-from job.play import Played
-from job.rules import event, of_pod
-from job.world import KINDS, PODS, World
+from job.random_cluster import KINDS, PODS, RandomCluster
+from job.random_rules import event, of_pod
+from job.scenario import ScenarioResult
 from typing_extensions import override
 
 from dlf.errors import ExitCode
@@ -41,7 +41,7 @@ OUTAGE, LIMIT = (
 BOUND = 900.0  # seconds from the job's end to dlf's; a watch that stalls is noticed after 630
 
 
-class Histories(World):
+class Histories(RandomCluster):
     """What may happen, and the ends that it may come to."""
 
     @initialize(
@@ -75,7 +75,7 @@ class Histories(World):
 
     @invariant()
     def dlf_goes_on(self) -> None:
-        assert not self.job or not self.dlf.done(), self.stage.said
+        assert not self.job or not self.dlf.done(), self.cluster.messages
 
     @event(lambda self: len(self.there()) < PODS)
     def pod_appears(self) -> None:
@@ -83,7 +83,7 @@ class Histories(World):
 
     @of_pod("Pending", reason=st.sampled_from(["ContainerCreating", "ImagePullBackOff"]))
     def pod_waits(self, pod: str, reason: str) -> None:
-        self.stage.waits(pod, reason, "slow")
+        self.cluster.waits(pod, reason, "slow")
 
     @of_pod("Pending")
     def pod_runs(self, pod: str) -> None:
@@ -106,7 +106,7 @@ class Histories(World):
 
     @of_pod("Pending", "Running")
     def pod_is_deleted(self, pod: str) -> None:
-        self.stage.deletes(pod)
+        self.cluster.deletes(pod)
 
     @of_pod()
     def pod_goes(self, pod: str) -> None:
@@ -116,8 +116,8 @@ class Histories(World):
     def job_goes_on(self, pick: int, is_strange: bool) -> None:
         self.set_state(self.kind.states[pick])
         if is_strange:
-            self.stage.warn(self.job, "FailedMount", "no volume")
-            self.stage.api.send_event("STRANGE", {"metadata": {"name": self.job}})
+            self.cluster.warn(self.job, "FailedMount", "no volume")
+            self.cluster.api.send_event("STRANGE", {"metadata": {"name": self.job}})
 
     @event(lambda self: not self.is_disrupted)
     def launcher_is_disrupted(self) -> None:
@@ -127,28 +127,28 @@ class Histories(World):
     async def watches_end(self, how: str) -> None:
         match how:
             case "cleanly":
-                self.stage.api.end_watches()
+                self.cluster.api.end_watches()
             case "expired":
-                self.stage.api.expire_watches()
+                self.cluster.api.expire_watches()
             case _:
-                await self.stage.api.server.drop()
+                await self.cluster.api.server.drop()
 
     @event(fault=st.sampled_from(FAULTS))
     def server_fails(self, fault: dict[str, Any]) -> None:
-        self.stage.api.fail(**fault)
+        self.cluster.api.fail(**fault)
         self.is_stalled |= "stall" in fault
 
     @event(lambda self: not self.is_away)
     async def server_leaves(self) -> None:
-        await self.stage.api.server.stop()
+        await self.cluster.api.server.stop()
         self.is_away = True
 
     @event(lambda self: self.is_settled)
     def token_is_refused(self) -> None:
-        self.stage.api.tokens = {"another"}
-        self.stage.api.end_watches()
+        self.cluster.api.tokens = {"another"}
+        self.cluster.api.end_watches()
 
-    @event(lambda self: self.is_away or self.stage.api.tokens)
+    @event(lambda self: self.is_away or self.cluster.api.tokens)
     async def server_recovers(self) -> None:
         await self.recover()
 
@@ -176,14 +176,14 @@ class Histories(World):
                 await asyncio.sleep(20)
                 await self.recover()
             await asyncio.wait({self.dlf}, timeout=BOUND)
-            assert self.dlf.done(), f"dlf did not end; it said {self.stage.said}"
-            played = Played(self.stage)
-            assert played.code in codes, played.said
-            self.check_lines(played)
+            assert self.dlf.done(), f"dlf did not end; it said {self.cluster.messages}"
+            result = ScenarioResult(self.cluster)
+            assert result.code in codes, result.messages
+            self.check_lines(result)
             if self.end is lost:
-                assert self.job in played.jobs
+                assert self.job in result.jobs
             elif self.is_calm:  # a server that fails cannot be asked to delete anything
-                self.check_left(played, is_stopped=self.end in {signalled, hopeless, expired})
+                self.check_left(result, is_stopped=self.end in {signalled, hopeless, expired})
         finally:
             await self.close()
 
@@ -191,50 +191,50 @@ class Histories(World):
 # The ends, and the exit codes that are right then.
 
 
-async def succeeded(world: Histories) -> set[int]:
-    world.set_state(world.kind.succeeded)
+async def succeeded(cluster: Histories) -> set[int]:
+    cluster.set_state(cluster.kind.succeeded)
     return {ExitCode.SUCCEEDED}
 
 
-async def failed(world: Histories) -> set[int]:
-    world.set_state(world.kind.failed)
+async def failed(cluster: Histories) -> set[int]:
+    cluster.set_state(cluster.kind.failed)
     return {ExitCode.FAILED}
 
 
-async def deleted(world: Histories) -> set[int]:
-    world.remove_job()
-    if len(world.phases) < PODS or set(world.phases.values()) != {"Succeeded"}:
+async def deleted(cluster: Histories) -> set[int]:
+    cluster.remove_job()
+    if len(cluster.phases) < PODS or set(cluster.phases.values()) != {"Succeeded"}:
         return {ExitCode.DELETED}
-    is_known = world.is_calm and not world.is_stalled
+    is_known = cluster.is_calm and not cluster.is_stalled
     return {ExitCode.SUCCEEDED} if is_known else {ExitCode.SUCCEEDED, ExitCode.DELETED}
 
 
-async def replaced(world: Histories) -> set[int]:
-    codes = await deleted(world)
-    world.stage.earlier(world.job, task="9")
-    world.stage.api.store.compact()
+async def replaced(cluster: Histories) -> set[int]:
+    codes = await deleted(cluster)
+    cluster.cluster.earlier(cluster.job, task="9")
+    cluster.cluster.api.store.compact()
     return codes
 
 
-async def signalled(world: Histories) -> set[int]:
-    world.stage.signal()
+async def signalled(cluster: Histories) -> set[int]:
+    cluster.cluster.signal()
     return {ExitCode.SIGTERM}
 
 
-async def hopeless(world: Histories) -> set[int]:
-    if len(world.there()) == PODS:
-        world.remove_pod(world.there()[0])
-    world.stage.waits(world.create_pod(), "InvalidImageName", "no such image")
+async def hopeless(cluster: Histories) -> set[int]:
+    if len(cluster.there()) == PODS:
+        cluster.remove_pod(cluster.there()[0])
+    cluster.cluster.waits(cluster.create_pod(), "InvalidImageName", "no such image")
     return {ExitCode.FAILED}
 
 
-async def expired(world: Histories) -> set[int]:
-    await asyncio.sleep(LIMIT - world.stage.now())
+async def expired(cluster: Histories) -> set[int]:
+    await asyncio.sleep(LIMIT - cluster.cluster.now())
     return {ExitCode.TIMEOUT}
 
 
-async def lost(world: Histories) -> set[int]:
-    await world.stage.api.server.stop()
+async def lost(cluster: Histories) -> set[int]:
+    await cluster.cluster.api.server.stop()
     await asyncio.sleep(OUTAGE + CALM)
     return {ExitCode.CLUSTER_LOST}
 

@@ -9,7 +9,7 @@ from typing import Any
 from unittest.mock import patch
 
 from fake_api import FakeApi
-from job.stage import NAMESPACE, Stage
+from job.simulated_cluster import NAMESPACE, SimulatedCluster
 from virtual_loop import run as run_virtually
 
 from dlf.commands.invocation import parse
@@ -34,7 +34,7 @@ _IMAGE = {"mpi": "--work_images", "horovod": "--work_images", "colossalai": "--w
 _DAYS = 2 * 86400.0  # a history in which dlf runs on for so long is one in which it hangs
 
 
-class Played:
+class ScenarioResult:
     """What came of it.
 
     Attributes:
@@ -42,7 +42,7 @@ class Played:
         outcome: dlf's outcome, or None when it raised.
         error: what it raised.
         out: the log lines on stdout.
-        said: what dlf said on stderr, its last block included.
+        messages: what dlf told on stderr, its last block included.
         requests: `verb path` of every request.
         jobs: names of the jobs that are left.
         pods: names of the pods that are left.
@@ -50,34 +50,34 @@ class Played:
         api: the server.
     """
 
-    def __init__(self, stage: Stage) -> None:
+    def __init__(self, cluster: SimulatedCluster) -> None:
         self.outcome: Outcome | None = None
         self.error: BaseException | None = None
-        assert stage.task
-        if stage.task.cancelled():
+        assert cluster.task
+        if cluster.task.cancelled():
             self.code: int = ExitCode.SIGTERM
-        elif (error := stage.task.exception()) is not None:
+        elif (error := cluster.task.exception()) is not None:
             self.error = error
             if not isinstance(error, DlfError):
                 raise error
             self.code = error.exit_code
         else:
-            self.outcome = stage.task.result()
+            self.outcome = cluster.task.result()
             self.code = self.outcome.code
-            stage.said += report.block(self.outcome)
-        self.out = stage.printed.read_text(errors="replace").splitlines()
-        self.said = stage.said
-        self.requests = [f"{r.method} {r.path}" for r in stage.api.requests]
-        store = stage.api.store
-        self.jobs = [str(job["metadata"]["name"]) for job in store.list(stage.jobs)]
-        self.pods = [str(pod["metadata"]["name"]) for pod in store.list(stage.pods)]
-        self.ended = stage.now()
-        self.api = stage.api
-        self.stage = stage
+            cluster.messages += report.block(self.outcome)
+        self.out = cluster.printed.read_text(errors="replace").splitlines()
+        self.messages = cluster.messages
+        self.requests = [f"{r.method} {r.path}" for r in cluster.api.requests]
+        store = cluster.api.store
+        self.jobs = [str(job["metadata"]["name"]) for job in store.list(cluster.jobs)]
+        self.pods = [str(pod["metadata"]["name"]) for pod in store.list(cluster.pods)]
+        self.ended = cluster.now()
+        self.api = cluster.api
+        self.cluster = cluster
 
     def count(self, words: str) -> int:
         """How many lines of stderr have these words."""
-        return sum(words in line for line in self.said)
+        return sum(words in line for line in self.messages)
 
     def asked(self, method: str, plural: str) -> list[str]:
         """The paths of the requests with this method on a resource."""
@@ -88,37 +88,37 @@ class Played:
         ]
 
 
-History = Callable[[Stage], Awaitable[None]]
+History = Callable[[SimulatedCluster], Awaitable[None]]
 
 
-def play(history: History, *flags: str, **how: Any) -> Played:
-    """Run dlf on a stage, as `staged` does, while the history happens.
+def run_scenario(history: History, *flags: str, **how: Any) -> ScenarioResult:
+    """Run dlf on a cluster, as `running_dlf` does, while the history happens.
 
     Args:
-        history: acts on the stage; dlf has to end by itself after it.
+        history: acts on the cluster; dlf has to end by itself after it.
         flags: of the command line.
-        how: more arguments of `staged`.
+        how: more arguments of `running_dlf`.
     """
 
-    async def scenario() -> Played:
-        async with staged(*flags, **how) as stage:
-            assert stage.task
-            await _act(history(stage), stage.task, stage.said)
-            return Played(stage)
+    async def scenario() -> ScenarioResult:
+        async with running_dlf(*flags, **how) as cluster:
+            assert cluster.task
+            await _act(history(cluster), cluster.task, cluster.messages)
+            return ScenarioResult(cluster)
 
     return run_virtually(scenario())
 
 
 @asynccontextmanager
-async def staged(
+async def running_dlf(
     *flags: str,
     framework: str = "pytorch",
     env: dict[str, str] | None = None,
-    before: Callable[[Stage], object] | None = None,
+    before: Callable[[SimulatedCluster], object] | None = None,
     plural: str = "",
     stdout: int = -1,
     sweep: float = multiplexer.SWEEP_INTERVAL_SECONDS,
-) -> AsyncIterator[Stage]:
+) -> AsyncIterator[SimulatedCluster]:
     """A fresh cluster, against which `dlf FRAMEWORK --image img FLAGS` runs.
 
     Args:
@@ -127,7 +127,7 @@ async def staged(
         env: more environment.
         before: prepares the cluster.
         plural: of the kind that is expected, where the framework has several.
-        stdout: descriptor for the log lines; by default a file of which `Played.out` tells.
+        stdout: descriptor for the log lines; by default a file of which `ScenarioResult.out` tells.
         sweep: seconds between two looks at the logs; more makes a history of hours quick to play.
     """
     found = BY_NAME[framework]
@@ -142,16 +142,18 @@ async def staged(
             full = {**ENV, "KUBECONFIG": str(config), **(env or {})}
             argv = [_IMAGE.get(framework, "--image"), "img", *flags]
             asked = parse(found, argv, full)
-            stage = Stage(api, kind, spec_hash(found, asked.task, kind), Path(scratch, "out"))
+            cluster = SimulatedCluster(
+                api, kind, spec_hash(found, asked.task, kind), Path(scratch, "out")
+            )
             if before:
-                before(stage)
-            with stage.printed.open("wb") as file:
-                edge = _edge(full, file.fileno() if stdout < 0 else stdout, stage.said)
-                stage.task = asyncio.create_task(train_in_cluster(asked, edge))
-                yield stage
+                before(cluster)
+            with cluster.printed.open("wb") as file:
+                edge = _edge(full, file.fileno() if stdout < 0 else stdout, cluster.messages)
+                cluster.task = asyncio.create_task(train_in_cluster(asked, edge))
+                yield cluster
 
 
-async def _act(history: Awaitable[None], dlf: asyncio.Task[Outcome], said: list[str]) -> None:
+async def _act(history: Awaitable[None], dlf: asyncio.Task[Outcome], messages: list[str]) -> None:
     acting = asyncio.ensure_future(history)
     await asyncio.wait({acting, dlf}, return_when=asyncio.FIRST_COMPLETED)
     if not acting.done() and dlf.done():
@@ -164,17 +166,17 @@ async def _act(history: Awaitable[None], dlf: asyncio.Task[Outcome], said: list[
     if not dlf.done():
         dlf.cancel()
         await asyncio.wait({dlf})
-        raise AssertionError(f"dlf did not end; it said {said}")
+        raise AssertionError(f"dlf did not end; it told {messages}")
 
 
-def _edge(env: dict[str, str], stdout: int, said: list[str]) -> Edge:
+def _edge(env: dict[str, str], stdout: int, messages: list[str]) -> Edge:
     def run(_: Any) -> Any:
         raise AssertionError("the scenario runs its own event loop")
 
     return Edge(
         env=env,
-        out=said.append,
-        notify=said.append,
+        out=messages.append,
+        notify=messages.append,
         stdout=stdout,
         terminal=False,
         width=80,

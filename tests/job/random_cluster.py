@@ -8,8 +8,8 @@ from contextlib import AsyncExitStack
 from typing import Any, NamedTuple
 
 from hypothesis.stateful import RuleBasedStateMachine
-from job.play import Played, staged
-from job.stage import Stage
+from job.scenario import ScenarioResult, running_dlf
+from job.simulated_cluster import SimulatedCluster
 from job.test_stops import ELSEWHERE, disrupted, launcher
 from typing_extensions import override
 from virtual_loop import VirtualLoop
@@ -46,11 +46,11 @@ KINDS = {
 }
 
 
-class World(RuleBasedStateMachine):
+class RandomCluster(RuleBasedStateMachine):
     """A job, its pods and their logs, a job of another task, dlf's own pod, the API server.
 
     Attributes:
-        stage: where it happens; None before the beginning.
+        cluster: where it happens; None before the beginning.
         job: name of the job.
         phases: the last one of each pod that there was.
         gone: names of the pods that are not there any more.
@@ -62,7 +62,7 @@ class World(RuleBasedStateMachine):
         is_disrupted: the cluster takes dlf's own pod away.
     """
 
-    stage: Stage
+    cluster: SimulatedCluster
     kind: Kind
 
     def __init__(self) -> None:
@@ -89,21 +89,21 @@ class World(RuleBasedStateMachine):
         """Start dlf, and wait until it follows its job; the first create meets this fault."""
         self.kind = KINDS[framework]
 
-        def before(stage: Stage) -> None:
-            launcher(stage)
-            stage.earlier(SIBLING, task="8")
+        def before(cluster: SimulatedCluster) -> None:
+            launcher(cluster)
+            cluster.earlier(SIBLING, task="8")
             if fault:
-                stage.api.fail(verb="create", **fault)
+                cluster.api.fail(verb="create", **fault)
 
-        staging = staged(
+        staging = running_dlf(
             *("--num_worker", str(PODS), *flags),
             framework=framework,
             env=ELSEWHERE,
             before=before,
             sweep=5,
         )
-        self.stage = await self._staging.enter_async_context(staging)
-        await self.stage.heard("submitted")
+        self.cluster = await self._staging.enter_async_context(staging)
+        await self.cluster.until_message("submitted")
         [self.job] = {job["metadata"]["name"] for job in self._jobs()} - {SIBLING}
 
     async def close(self) -> None:
@@ -118,8 +118,8 @@ class World(RuleBasedStateMachine):
 
     @property
     def dlf(self) -> asyncio.Task[Any]:
-        assert self.stage.task
-        return self.stage.task
+        assert self.cluster.task
+        return self.cluster.task
 
     def there(self, *phases: str) -> list[str]:
         """The pods that are there in one of these phases, or in any."""
@@ -130,14 +130,14 @@ class World(RuleBasedStateMachine):
         """Create the first pod that is not there, as pending."""
         names = {f"{self.job}-{role}-{index}": (role, index) for role, index in self.kind.pods}
         pod = next(name for name in names if name not in self.there())
-        self.stage.pod(self.job, *names[pod], self.kind.container)
+        self.cluster.pod(self.job, *names[pod], self.kind.container)
         self.phases[pod] = "Pending"
         self.gone.discard(pod)
         self._restarts[pod] = 0
         return pod
 
     def run_pod(self, pod: str) -> None:
-        self.stage.runs(pod)
+        self.cluster.runs(pod)
         self.phases[pod] = "Running"
         self._begin_log(pod)
 
@@ -145,49 +145,49 @@ class World(RuleBasedStateMachine):
         """The container restarts; `tell` lets its status say so."""
         self.tell(pod)
         self._restarts[pod] += 1
-        self.stage.begins_log(pod)
+        self.cluster.begins_log(pod)
         self._untold.add(pod)
         self._begin_log(pod)
 
     def tell(self, pod: str) -> None:
         if pod in self._untold:
-            self.stage.tells_restart(pod, self._restarts[pod], code=1)
+            self.cluster.tells_restart(pod, self._restarts[pod], code=1)
             self._untold.remove(pod)
 
     def end_pod(self, pod: str, code: int) -> None:
         self.tell(pod)
-        self.stage.ends(pod, code)
+        self.cluster.ends(pod, code)
         self.phases[pod] = "Failed" if code else "Succeeded"
 
     def remove_pod(self, pod: str) -> None:
         self.tell(pod)
-        self.stage.api.store.remove(self.stage.pods, pod)
+        self.cluster.api.store.remove(self.cluster.pods, pod)
         self.gone.add(pod)
         self.unreachable |= {log for log, (name, _) in enumerate(self.written) if name == pod}
 
     def remove_job(self) -> None:
-        self.stage.api.store.remove(self.stage.jobs, self.job)
+        self.cluster.api.store.remove(self.cluster.jobs, self.job)
         self.unreachable |= set(range(len(self.written)))
 
     def print_lines(self, pod: str, count: int) -> None:
         log = self._current[pod]
         _, before = self.written[log]
-        self.stage.prints(pod, *(f"{log} {number}" for number in range(before, before + count)))
+        self.cluster.prints(pod, *(f"{log} {number}" for number in range(before, before + count)))
         self.written[log] = pod, before + count
 
     def set_state(self, state: tuple[str, ...]) -> None:
         if self.kind is KINDS["pytorch"]:
-            self.stage.condition(self.job, *state)
+            self.cluster.condition(self.job, *state)
         else:
-            self.stage.phase(self.job, *state)
+            self.cluster.phase(self.job, *state)
 
     def disrupt(self) -> None:
-        disrupted(self.stage)
+        disrupted(self.cluster)
         self.is_disrupted = True
 
     async def recover(self) -> None:
         """Nothing is wrong with the API server any more."""
-        api = self.stage.api
+        api = self.cluster.api
         api.faults.clear()
         api.tokens = set()
         if self.is_away:
@@ -201,42 +201,42 @@ class World(RuleBasedStateMachine):
         self.print_lines(pod, 1)
 
     def _jobs(self) -> list[dict[str, Any]]:
-        return self.stage.api.store.list(self.stage.jobs)
+        return self.cluster.api.store.list(self.cluster.jobs)
 
-    def check_lines(self, played: Played) -> None:
+    def check_lines(self, result: ScenarioResult) -> None:
         """Each line was printed once and in order; a log that is not whole is named."""
         printed = defaultdict[tuple[str, str], list[int]](list)
-        for line in played.out:
+        for line in result.out:
             name, serial, number = line.split()
             printed[name, serial].append(int(number))
         for log, (pod, count) in enumerate(self.written):
             numbers = printed.pop((pod, str(log)), [])
-            assert numbers == sorted(set(numbers)), played.out
+            assert numbers == sorted(set(numbers)), result.out
             is_whole = numbers == list(range(count))
             # A stream that never speaks is not told from a container that does not; and a pod that
             # came and went while nobody could look was never seen.
             is_hidden = self.is_stalled and pod in self.there("Running")
             is_unseen = log in self.unreachable and not numbers
-            if played.outcome and not (is_whole or is_hidden or is_unseen):
+            if result.outcome and not (is_whole or is_hidden or is_unseen):
                 name, restart = f"{pod}/{self.kind.container}", self.restart_of[log]
-                found = explanations(played.said, name, restart, is_unread=not numbers)
-                assert found, (name, restart, numbers, played.said)
+                found = explanations(result.messages, name, restart, is_unread=not numbers)
+                assert found, (name, restart, numbers, result.messages)
         assert not printed
 
-    def check_left(self, played: Played, *, is_stopped: bool) -> None:
+    def check_left(self, result: ScenarioResult, *, is_stopped: bool) -> None:
         """Nothing is left in the cluster that should not be; `is_stopped`: dlf ended the job."""
-        store = self.stage.api.store
-        assert store.get(self.stage.jobs, SIBLING)["metadata"]["labels"]["task-id"] == "8"
-        job = store.find(self.stage.jobs, self.job)
+        store = self.cluster.api.store
+        assert store.get(self.cluster.jobs, SIBLING)["metadata"]["labels"]["task-id"] == "8"
+        job = store.find(self.cluster.jobs, self.job)
         if is_stopped and self.is_disrupted:  # the next try attaches to it
             assert job
             assert not job["metadata"].get("ownerReferences")
         elif is_stopped:
-            assert (played.jobs, played.pods) == ([SIBLING], ["launcher"])
+            assert (result.jobs, result.pods) == ([SIBLING], ["launcher"])
         elif job and self.kind is KINDS["pytorch"]:
             # Nothing runs on, unless somebody is about to stop it. Volcano does so by itself.
-            running = {pod for pod in self.there("Pending", "Running") if pod in played.pods}
-            metas = (store.get(self.stage.pods, pod)["metadata"] for pod in running)
+            running = {pod for pod in self.there("Pending", "Running") if pod in result.pods}
+            metas = (store.get(self.cluster.pods, pod)["metadata"] for pod in running)
             assert all("deletionTimestamp" in meta for meta in metas)
 
 

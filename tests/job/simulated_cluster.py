@@ -1,4 +1,4 @@
-"""A stage for histories: the cluster that they act on.
+"""The cluster that a history acts on.
 
 A history is a coroutine that plays the operator, the kubelets and everybody else.
 """
@@ -29,12 +29,12 @@ LABELS = {  # role label, index label, job label of each operator's pods
 }
 
 
-class Stage:
+class SimulatedCluster:
     """What a history acts on: the cluster, and the dlf that follows the job.
 
     Attributes:
         digest: the spec hash of the job that dlf would submit.
-        said: what dlf said so far.
+        messages: what dlf told on stderr so far.
         printed: the file to which dlf prints the logs.
         task: the running dlf.
     """
@@ -46,7 +46,7 @@ class Stage:
         self.jobs = Collection(kind.group, kind.plural, NAMESPACE)
         self.pods = Collection("", "pods", NAMESPACE)
         self.events = Collection("", "events", NAMESPACE)
-        self.said: list[str] = []
+        self.messages: list[str] = []
         self.printed = printed
         self.task: asyncio.Task[Outcome] | None = None
 
@@ -97,9 +97,9 @@ class Stage:
             while not holds():
                 await asyncio.sleep(0.1)
 
-    async def heard(self, words: str) -> None:
-        """Wait until dlf has said this."""
-        await self.until(lambda: any(words in line for line in self.said))
+    async def until_message(self, words: str) -> None:
+        """Wait until dlf has told this."""
+        await self.until(lambda: any(words in line for line in self.messages))
 
     def condition(self, job: str, *types: str, **status: Any) -> None:
         """Set the conditions of a Kubeflow job; `-Type` is one with status False."""

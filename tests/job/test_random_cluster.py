@@ -1,7 +1,7 @@
 """The check of random histories demands the right explanation of lines that were not printed."""
 
 import pytest
-from job.world import explanations
+from job.random_cluster import explanations
 
 POD = "job-worker-0/pytorch"
 GONE = "the log is gone before it was read"
