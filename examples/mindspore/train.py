@@ -38,11 +38,16 @@ def main() -> None:
     code = worker.wait()
     for scheduler in schedulers:  # the other workers still sign off there
         try:
-            code = scheduler.wait(SCHEDULER_SECONDS if code == 0 else 0) or code
+            failed = scheduler.wait(SCHEDULER_SECONDS if code == 0 else 0) != 0
         except subprocess.TimeoutExpired:
             scheduler.kill()
-            code = code or "the scheduler did not end: a worker has trained and not signed off"
-    raise SystemExit(code)
+            failed = True
+        if code == 0 and failed:
+            raise SystemExit(
+                "worker 0 has trained, but the scheduler saw workers that did not sign off;"
+                " with numpy 2 none of MindSpore 2.10 does: pip install 'numpy<2'"
+            )
+    raise SystemExit(code if code >= 0 else 128 - code)  # as a shell tells a signal
 
 
 if __name__ == "__main__":

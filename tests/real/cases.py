@@ -3,7 +3,7 @@
 from dataclasses import dataclass, replace
 
 from . import environments
-from .environments import MPI, MXNET, PADDLE, TENSORFLOW, TORCH_OF_DEBIAN, Environment
+from .environments import JAX, MPI, MXNET, PADDLE, TENSORFLOW, TORCH_OF_DEBIAN, Environment
 
 
 @dataclass(frozen=True)
@@ -101,6 +101,36 @@ SMALL = (
         library="TensorFlow",
         pods=_WORKERS,
         size=2,
+    ),
+    Case(
+        name="JAX",
+        environment=JAX,
+        framework="jax",
+        flags=("--num_worker", "2"),
+        command="python3 examples/jax/train.py",
+        library="jax",
+        pods=_WORKERS,
+        size=2,
+    ),
+    Case(
+        name="Colossal-AI's ranks, PyTorch",
+        environment=TORCH_OF_DEBIAN,
+        framework="colossalai",
+        flags=("--num_worker", "2"),
+        command="python3 examples/colossalai/train.py",
+        library="torch",
+        pods=_WORKERS,
+        size=2,
+    ),
+    Case(
+        name="Megatron's ranks, PyTorch",
+        environment=TORCH_OF_DEBIAN,
+        framework="megatron",
+        flags=("--cluster", "master=1,worker=2"),
+        command="python3 examples/megatron/train.py",
+        library="torch",
+        pods=_MASTER_AND_WORKERS,
+        size=3,
     ),
 )
 """In every run."""

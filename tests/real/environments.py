@@ -136,19 +136,27 @@ MPI = Environment("mpi")
 MXNET = Environment("mxnet")
 PADDLE = Environment("paddle")
 TENSORFLOW = Environment("tf")
+JAX = Environment("jax")
 
 TORCH = Environment("torch")
 DEEPSPEED = Environment(
     "deepspeed",
     over=TORCH,
     sources=(
-        Source("deepspeed==0.19.8", variables={"DS_BUILD_OPS": "0", "DS_ACCELERATOR": "cpu"}),
+        Source(
+            "deepspeed==0.19.8",
+            variables={
+                "DS_ACCELERATOR": "cpu",
+                "DS_BUILD_OPS": "0",
+                "DS_BUILD_SHM_COMM": "1",  # else the first job compiles it, minutes long
+            },
+        ),
     ),
 )
 MEGATRON = Environment("megatron", over=TORCH)
 MINDSPORE = Environment("mindspore")
 
-SMALL = (TORCH_OF_DEBIAN, MPI, MXNET, PADDLE, TENSORFLOW)
+SMALL = (TORCH_OF_DEBIAN, MPI, MXNET, PADDLE, TENSORFLOW, JAX)
 """What every run of the tests uses."""
 LARGE = (TORCH, DEEPSPEED, MEGATRON, MINDSPORE)
 """What only `-m "real and large"` uses: gigabytes, or minutes of compiling."""

@@ -133,12 +133,13 @@ def faulty(fault: str) -> list[str]:
 
 
 def run(words: Sequence[str], environment: Environment, report: Path) -> Run:
-    """Run dlf where `python3` is an environment's."""
+    """Run dlf where `python3` is an environment's and `examples` the project's."""
+    (report.parent / "examples").symlink_to(PROJECT / "examples")
     path = f"{environment.path}:{os.environ['PATH']}"
     began = time.monotonic()
     ended = subprocess.run(
         [sys.executable, "-m", "dlf", *words, "--timeout", "5m", "--report", str(report)],
-        cwd=PROJECT,
+        cwd=report.parent,  # where an example may leave files
         env=os.environ | {"PATH": path},
         stdin=subprocess.DEVNULL,
         capture_output=True,

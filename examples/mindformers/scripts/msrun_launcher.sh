@@ -30,10 +30,16 @@ done
 if [ "$node_rank" -eq 0 ]; then
   mkdir -p "$log_dir"
   eval "MS_ROLE=MS_SCHED MS_NODE_ID=0 exec python3 $order" >"$log_dir/scheduler.log" 2>&1 &
+  scheduler=$!
 fi
 
 while [ ${#workers[@]} -gt 0 ]; do
   wait -n -p ended "${!workers[@]}" || exit $? # one worker less is the end of all
   unset "workers[$ended]"
 done
-wait # for the scheduler, where the workers of other nodes still sign off
+[ -n "${scheduler-}" ] || exit 0
+wait "$scheduler" && exit 0 # the workers of other nodes have signed off there, too
+tail -n 20 "$log_dir/scheduler.log" >&2
+echo "the workers have trained, but the scheduler saw some that did not sign off; with numpy 2 none" \
+  "of MindSpore 2.10 does: pip install 'numpy<2'" >&2
+exit 1
