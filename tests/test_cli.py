@@ -103,6 +103,8 @@ def test_tolerated_value_is_a_line_on_stderr() -> None:
         (["--dry-run", "--output", "json"], ""),
         (["--runtime", "local", "--gpu", "1"], ""),
         (["--timeout", "3s"], ""),
+        (["--detach", "--timeout", "3s", "-t"], "--timeout, -t have no effect with --detach"),
+        (["-d", "--runtime", "local"], "-d has no effect with --runtime local"),
     ],
 )
 def test_flag_without_effect_is_named(argv: list[str], line: str) -> None:

@@ -74,15 +74,16 @@ _OF_PODS = (
     *("image", "cpu", "memory", "role", "gpu_resource", "rdma", "rdma_resource", "node_selector"),
     *("volumes", "toleration", "shm_size", "service_account", "host_network", "priority_class"),
     *("queue", "ttl", "clean_pod_policy", "namespace", "output", "on_existing", "on_exit"),
-    *("no_owner", "start_timeout"),
+    *("no_owner", "start_timeout", "detach"),
 )
 # How the command goes on -> the settings that have no meaning there.
 _WITHOUT_EFFECT = {
-    "with --dry-run": (*_OF_THE_RUN, *_OF_THE_CLUSTER),
-    "with --dry-run=server": _OF_THE_RUN,
+    "with --dry-run": (*_OF_THE_RUN, *_OF_THE_CLUSTER, "detach"),
+    "with --dry-run=server": (*_OF_THE_RUN, "detach"),
+    "with --detach": ("output", *(each for each in _OF_THE_RUN if each != "on_existing")),
     "with --runtime local": (*_OF_PODS, *_OF_THE_CLUSTER),
     "without --dry-run": ("output",),
-    "in dlf check": (*_OF_THE_RUN, "runtime", "dry_run"),
+    "in dlf check": (*_OF_THE_RUN, "runtime", "dry_run", "detach"),
 }
 
 
@@ -96,8 +97,10 @@ def ignored_flags(invocation: Invocation, *, check: bool = False) -> str:
         how = "in dlf check"
     elif run.dry_run:
         how = "with --dry-run" + ("=server" if run.dry_run == "server" else "")
+    elif run.runtime == "local":
+        how = "with --runtime local"
     else:
-        how = "with --runtime local" if run.runtime == "local" else "without --dry-run"
+        how = "with --detach" if run.detach else "without --dry-run"
     given = invocation.arguments.flags
     useless = [texts[-1][0] for name, texts in given.items() if name in _WITHOUT_EFFECT[how]]
     if not useless:

@@ -41,10 +41,13 @@ def run(framework: Framework, argv: Sequence[str], edge: Edge) -> ExitCode:
     if invocation.run.dry_run == "client":
         edge.out(to_text(_rendered(invocation, edge), invocation.run.output))
         return ExitCode.SUCCEEDED
-    from dlf.commands.training import train, validated
+    from dlf.commands.training import submit_only, train, validated
 
     if invocation.run.dry_run == "server":
         edge.out(to_text(edge.run(validated(invocation, edge)), invocation.run.output))
+        return ExitCode.SUCCEEDED
+    if invocation.run.detach:
+        edge.out(f"{edge.run(submit_only(invocation, edge))}\n")
         return ExitCode.SUCCEEDED
     _check_writable(invocation.lifecycle.report)
     return _finish(train(invocation, edge), invocation, edge)

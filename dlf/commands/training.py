@@ -4,7 +4,7 @@ from dlf.commands.cluster import connect, verbose_notify
 from dlf.commands.invocation import Invocation
 from dlf.commands.printing import log_options, log_writer
 from dlf.edge import Edge
-from dlf.job.run import RunRequest, run
+from dlf.job.run import RunRequest, detach, run
 from dlf.job.submit import choose_kind
 from dlf.logs.multiplexer import Multiplexer
 from dlf.manifest.manifest import Manifest, to_json
@@ -14,15 +14,7 @@ from dlf.outcome.outcome import Outcome
 async def train(invocation: Invocation, edge: Edge) -> Outcome:
     """Run the training job; see `dlf.job.run`."""
     async with connect(invocation.connection, edge) as (client, namespace):
-        request = RunRequest(
-            framework=invocation.framework,
-            task=invocation.task,
-            namespace=namespace,
-            backend=invocation.run.backend,
-            suffix=edge.token(4),
-            nonce=edge.token(16),
-            lifecycle=invocation.lifecycle,
-        )
+        request = _request(invocation, namespace, edge)
         with log_writer(edge) as writer:
 
             def open_logs(ranks: int) -> Multiplexer:
@@ -31,6 +23,27 @@ async def train(invocation: Invocation, edge: Edge) -> Outcome:
 
             verbose = verbose_notify(invocation.connection, edge)
             return await run(request, client, open_logs, edge.env, edge.notify, verbose)
+
+
+async def submit_only(invocation: Invocation, edge: Edge) -> str:
+    """Submit the job; its name."""
+    async with connect(invocation.connection, edge) as (client, namespace):
+        request = _request(invocation, namespace, edge)
+        verbose = verbose_notify(invocation.connection, edge)
+        job = await detach(request, client, edge.env, edge.notify, verbose)
+        return job.metadata.name
+
+
+def _request(invocation: Invocation, namespace: str, edge: Edge) -> RunRequest:
+    return RunRequest(
+        framework=invocation.framework,
+        task=invocation.task,
+        namespace=namespace,
+        backend=invocation.run.backend,
+        suffix=edge.token(4),
+        nonce=edge.token(16),
+        lifecycle=invocation.lifecycle,
+    )
 
 
 async def validated(invocation: Invocation, edge: Edge) -> Manifest:

@@ -72,23 +72,7 @@ async def run(
         Rejected, ClusterLost: the API server refused, or was out of reach for too long; the job,
             if there is one by then, goes on.
     """
-    kind = await choose_kind(client, request.framework, request.backend, notify)
-    context = JobContext(
-        client=client,
-        kind=kind,
-        namespace=request.namespace,
-        launcher=LauncherPod(client, request.namespace, env),
-        lifecycle=request.lifecycle,
-        leader=request.framework.leader,
-        notify=notify,
-        verbose=verbose,
-    )
-    submission = Submission(
-        manifest=request.framework.render(request.task, kind, request.suffix),
-        task=request.task,
-        spec_hash=spec_hash(request.framework, request.task, kind),
-        nonce=request.nonce,
-    )
+    context, submission = await _prepare(request, client, env, notify, verbose)
     logs = open_logs(ranks(msgspec.json.decode(to_json(submission.manifest), type=Job)))
     job: Job | None = None
     try:
@@ -111,6 +95,53 @@ async def run(
     finally:
         await logs.aclose()
     return with_logs(outcome, logs)
+
+
+async def detach(
+    request: RunRequest,
+    client: KubeClient,
+    env: Mapping[str, str],
+    notify: Callable[[str], None],
+    verbose: Callable[[str], None],
+) -> Job:
+    """Submit the job, or find the earlier one that is attached to; nobody follows it.
+
+    It has no owner: it is to outlive this process and its pod. The arguments are those of `run`.
+
+    Raises:
+        Rejected, ClusterLost: of the API server.
+        UsageError: the task cannot be rendered.
+    """
+    limits = msgspec.structs.replace(request.lifecycle, no_owner=True)
+    request = msgspec.structs.replace(request, lifecycle=limits)
+    return await submit(*await _prepare(request, client, env, notify, verbose))
+
+
+async def _prepare(
+    request: RunRequest,
+    client: KubeClient,
+    env: Mapping[str, str],
+    notify: Callable[[str], None],
+    verbose: Callable[[str], None],
+) -> tuple[JobContext, Submission]:
+    kind = await choose_kind(client, request.framework, request.backend, notify)
+    context = JobContext(
+        client=client,
+        kind=kind,
+        namespace=request.namespace,
+        launcher=LauncherPod(client, request.namespace, env),
+        lifecycle=request.lifecycle,
+        leader=request.framework.leader,
+        notify=notify,
+        verbose=verbose,
+    )
+    submission = Submission(
+        manifest=request.framework.render(request.task, kind, request.suffix),
+        task=request.task,
+        spec_hash=spec_hash(request.framework, request.task, kind),
+        nonce=request.nonce,
+    )
+    return context, submission
 
 
 async def _submit_in_time(context: JobContext, submission: Submission) -> Job | None:

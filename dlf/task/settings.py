@@ -57,6 +57,15 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
             form="optional",
         ),
     ] = ""
+    detach: Annotated[
+        bool,
+        Flag(
+            "submit the job, print its name, and end; dlf logs JOB goes on",
+            scalars.switch,
+            form="switch",
+            short="-d",
+        ),
+    ] = False
     output: Annotated[
         str,
         Flag(

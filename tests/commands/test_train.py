@@ -71,3 +71,14 @@ def test_missing_termination_log_is_no_matter(cluster_here: Console, tmp_path: P
         cluster_here.run("pytorch", "--image", "i")
 
     assert not path.exists()
+
+
+def test_detached_job_is_named_and_runs_on(cluster: Console) -> None:
+    """Its name is all of stdout; it is there, without an owner, and `dlf logs` finds it."""
+    assert cluster.run("pytorch", "--image", "i", "--detach") == ExitCode.SUCCEEDED
+    name = cluster.out.strip()
+    assert cluster.out == f"{name}\n"
+    assert cluster.said == [f"submitted PyTorchJob {name} in namespace ml"]
+    job = cluster.api.call(lambda api: api.store.get(api.collection("pytorchjobs", "ml"), name))
+    assert "ownerReferences" not in job["metadata"]
+    assert cluster.run("logs", name, "--no_follow") == ExitCode.SUCCEEDED

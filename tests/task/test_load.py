@@ -58,6 +58,7 @@ SAMPLES: dict[str, tuple[str, Any]] = {
     "num_worker": ("5", 5),
     "runtime": ("local", "local"),
     "dry_run": ("server", "server"),
+    "detach": ("true", True),
     "output": ("json", "json"),
     "backend": ("volcano", "volcano"),
     "namespace": ("pipeline", "pipeline"),
