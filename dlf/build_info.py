@@ -15,6 +15,16 @@ def text() -> str:
     return f"dlf {__version__}" + (f" ({built})" if built else "") + "\n"
 
 
+def self_command() -> list[str]:
+    """The words that run this dlf: the executable alone, or an interpreter and the module."""
+    import os
+    import sys
+
+    if TARGET:
+        return [os.readlink("/proc/self/exe")]  # noqa: PTH115 - `dlf worker` loads no pathlib
+    return [sys.executable, "-P", "-m", "dlf"]
+
+
 def parts() -> dict[str, str]:
     """Part to its version; "" where it is not known."""
     import platform

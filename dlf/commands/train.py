@@ -65,7 +65,11 @@ def _check_writable(path: str) -> None:
 def _rendered(invocation: Invocation, edge: Edge) -> Manifest:
     """The resource, of the kind that is preferred when no cluster is asked."""
     kind = candidates(invocation.framework, invocation.run.backend)[0]
-    manifest = invocation.framework.render(invocation.task, kind, edge.token(4))
+    task = invocation.task
+    if invocation.run.runtime == "local" and not task.worker_image:
+        # Nothing is copied: this dlf is the worker, whatever image the resource names.
+        task = msgspec.structs.replace(task, worker_image="dlf")
+    manifest = invocation.framework.render(task, kind, edge.token(4))
     if not invocation.connection.namespace:
         return manifest
     metadata = msgspec.structs.replace(manifest.metadata, namespace=invocation.connection.namespace)

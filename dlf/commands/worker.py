@@ -1,7 +1,5 @@
 """`dlf worker [flags] -- COMMAND`, and the `ssh` and `pdsh` that `--remote` gives the command."""
 
-import os
-import sys
 from collections.abc import Mapping, Sequence
 
 from dlf import build_info
@@ -9,6 +7,21 @@ from dlf.edge import Edge
 from dlf.errors import ExitCode, UsageError
 
 _FEATURES = ("PROCESSES", "PROCESS_ENV", "WAIT_PEERS", "HOSTFILE", "REMOTE")
+
+_SSH = """\
+Usage:
+  ssh [options of ssh] HOST COMMAND
+
+Runs the command in another pod of the job: with its container's environment and working directory.
+Works in the command of `dlf worker --remote`, where `ssh` is on the PATH.
+"""
+_PDSH = """\
+Usage:
+  pdsh [-S] [-N] [-f FANOUT] [-x HOST,HOST] -w HOST,HOST COMMAND
+
+The same in several pods. %h in the command is the host, %n its number; -S returns the largest exit
+code, -N leaves out the hosts before the lines.
+"""
 
 
 def run(argv: Sequence[str], edge: Edge) -> int:
@@ -28,11 +41,14 @@ def run(argv: Sequence[str], edge: Edge) -> int:
         return ExitCode.SUCCEEDED
     if not command and not (settings.remote and not settings.peers.first):
         raise UsageError("the command is missing", f"write {USAGE}")
-    return run_worker(settings, command, edge.env, _self(), edge.notify)
+    return run_worker(settings, command, edge.env, build_info.self_command(), edge.notify)
 
 
 def ssh(argv: Sequence[str], edge: Edge) -> int:
     """Run a command in another pod of the job."""
+    if argv in (["-h"], ["--help"]):
+        edge.out(_SSH)
+        return ExitCode.SUCCEEDED
     from dlf.worker import remote
 
     return remote.ssh(argv, edge.env, edge.notify)
@@ -40,6 +56,9 @@ def ssh(argv: Sequence[str], edge: Edge) -> int:
 
 def pdsh(argv: Sequence[str], edge: Edge) -> int:
     """Run a command in several pods of the job."""
+    if argv in (["-h"], ["--help"]):
+        edge.out(_PDSH)
+        return ExitCode.SUCCEEDED
     from dlf.worker import remote
 
     return remote.pdsh(argv, edge.env, edge.notify)
@@ -61,10 +80,3 @@ def _become(command: Sequence[str], edge: Edge) -> int:
     except CannotStart as error:
         edge.notify(str(error))
         return error.code
-
-
-def _self() -> list[str]:
-    """The words that run this dlf: the executable alone, or an interpreter and the module."""
-    if build_info.TARGET:
-        return [os.readlink("/proc/self/exe")]  # noqa: PTH115 - see dlf/worker/__init__.py
-    return [sys.executable, "-P", "-m", "dlf"]

@@ -13,6 +13,7 @@ import msgspec
 from dlf.frameworks import _kubeflow
 from dlf.frameworks._pod import pod_template
 from dlf.frameworks._shell import bash
+from dlf.frameworks._worker import refuse
 from dlf.manifest.jobs.kind import JobKind
 from dlf.manifest.jobs.kubeflow import ReplicaSpec
 from dlf.manifest.jobs.mpijob import MPIJOB, MPIJOB_V2BETA1, MPIJobSpec
@@ -50,6 +51,7 @@ class MPIJobSettings(Workers, frozen=True, kw_only=True):
 
 def job(settings: MPIJobSettings, kind: JobKind, suffix: str, prefix: str) -> Manifest:
     """An MPIJob. The launcher decides; workers hold the accelerators and are removed after it."""
+    refuse(settings, "set the processes of each worker with --slots_per_worker")
     roles = {"Launcher": 1, "Worker": settings.num_worker}
     # The launcher of mpi-operator is a batch Job, whose pods end in five random characters.
     name = _kubeflow.name(prefix, settings, suffix, roles | {"Launcher-xxxxx": 1})

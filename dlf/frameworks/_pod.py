@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from dlf.errors import UsageError
 from dlf.frameworks._shell import literal
 from dlf.frameworks._volumes import volumes
+from dlf.frameworks._worker import VOLUME, bringing, wrapped
 from dlf.manifest import pods
 from dlf.manifest.jobs.kind import JobKind
 from dlf.manifest.meta import ObjectMeta
@@ -76,6 +77,13 @@ def pod_template(
             **(labels or {}),
         }
     )
+    worker = bringing(settings) if accelerators else None
+    if worker:
+        command = wrapped(settings, worker.program, command)
+    installed = worker is not None and bool(worker.image)
+    if worker and installed:
+        declared.append(pods.Volume(name=VOLUME, empty_dir=pods.EmptyDirSource()))
+        mounts.append(worker.mount)
     main = pods.Container(
         name=container,
         image=settings.image,
@@ -93,6 +101,9 @@ def pod_template(
     return pods.PodTemplate(
         metadata=ObjectMeta(labels=pod_labels, annotations=annotations),
         spec=pods.PodSpec(
+            init_containers=[worker.install(settings, _resources(settings, accelerators=False))]
+            if worker and installed
+            else [],
             containers=[main],
             restart_policy="Never" if volcano else "",
             volumes=declared,

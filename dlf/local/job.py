@@ -5,6 +5,7 @@ from collections.abc import Callable
 
 import msgspec
 
+from dlf.build_info import self_command
 from dlf.frameworks import kind_of
 from dlf.local.network import Network
 from dlf.local.process import PodProcess, expand, expand_all, replicas
@@ -14,6 +15,9 @@ from dlf.manifest.jobs.kind import JobKind, Replica
 from dlf.manifest.jobs.volcano import VolcanoJobSpec
 from dlf.manifest.manifest import Manifest
 from dlf.manifest.pods import PodTemplate
+
+TOKEN_VARIABLE, TOKEN = "DLF_TOKEN_FILE", "token"
+"""The variable that names the job's secret to `dlf worker`, and the file that has it."""
 
 
 class LocalJob(msgspec.Struct, frozen=True, kw_only=True):
@@ -101,12 +105,16 @@ def _process(
     """A pod's first container; the operator's variables come after its own, and win."""
     container = template.spec.containers[0]
     variables = network.localize(expand_all(container.env)) | injected
+    argv = tuple(expand(word, variables) for word in container.command)
+    if argv[1:2] == ("worker",):  # brought by an init container, or part of the image
+        argv = (*self_command(), *argv[1:])
+        variables[TOKEN_VARIABLE] = f"{network.directory}/{TOKEN}"
     return PodProcess(
         pod=pod,
         role=role.lower(),
         rank=rank,
         container=container.name,
-        argv=tuple(expand(word, variables) for word in container.command),
+        argv=argv,
         env=variables,
         accelerators=_accelerators(template),
     )

@@ -13,7 +13,7 @@ from dlf.frameworks import kind_of
 from dlf.local import accelerators
 from dlf.local.attempt import Attempt
 from dlf.local.console import Console
-from dlf.local.job import LocalJob, local_job
+from dlf.local.job import TOKEN, TOKEN_VARIABLE, LocalJob, local_job
 from dlf.local.network import free_ports
 from dlf.local.reaper import MARK_VARIABLE, Reaper
 from dlf.local.result import conclude
@@ -73,7 +73,7 @@ async def run(
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     reaper = Reaper(mark, scratch)
     try:
-        _write(job.files, scratch)
+        _write(_with_token(job), scratch)
         console = Console(stdout, log_options(len(job.processes)), notify)
         try:
             start = partial(Attempt, job, environments, working_dir, reaper, console, notify)
@@ -116,6 +116,12 @@ async def _follow(
     finally:
         repeats.cancel()
     return conclude(name, attempt, timeout=timeout, strict=strict)
+
+
+def _with_token(job: LocalJob) -> dict[str, str]:
+    """The job's files, with its secret when any process reads one."""
+    asked = any(TOKEN_VARIABLE in process.env for process in job.processes)
+    return job.files | ({TOKEN: secrets.token_hex(32)} if asked else {})
 
 
 def _write(files: Mapping[str, str], directory: str) -> None:

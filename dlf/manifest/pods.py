@@ -206,6 +206,7 @@ class PodSpec(Written):
     """corev1.PodSpec."""
 
     containers: list[Container]
+    init_containers: list[Container] = []
     restart_policy: str = ""
     volumes: list[Volume] = []
     image_pull_secrets: list[LocalObjectReference] = []

@@ -6,6 +6,7 @@ from typing import Annotated
 import msgspec
 
 from dlf.task import placement, resources, scalars
+from dlf.task import worker as inside
 from dlf.task.flag import Flag
 from dlf.task.mounts import Mount, mounts
 
@@ -428,6 +429,19 @@ class TaskSettings(Platform, frozen=True, kw_only=True):
         int,
         Flag("how often the operator may restart what failed", scalars.count(0), metavar="N"),
     ] = 0
+    worker: inside.Worker = "auto"
+    worker_image: inside.WorkerImage = ""
+    processes: inside.Processes = 1
+    process_env: inside.ProcessEnv = ""
+    grace: inside.Grace = inside.GRACE
+    wait_peers: inside.WaitPeers = False
+    wait_timeout: inside.WaitTimeout = inside.WAIT_TIMEOUT
+    hostfile: inside.Hostfile = ""
+    hostfile_form: inside.HostfileForm = "slots"
+    slots: inside.Slots = 0
+    remote: inside.Remote = False
+    remote_port: inside.RemotePort = inside.REMOTE_PORT
+    token_file: inside.TokenFile = inside.TOKEN_FILE
     ttl: Annotated[
         float,
         Flag(

@@ -1,10 +1,35 @@
 """What `dlf worker` does in training containers: flags of it, and of every framework."""
 
+import re
 from typing import Annotated, TypeAlias
 
 from dlf.task import scalars
 from dlf.task.flag import Flag
 
+
+def _where(text: str) -> str:
+    """Where the worker comes from.
+
+    Raises:
+        ValueError: for another word.
+    """
+    if text not in {"auto", "off", "image"} and not re.fullmatch(r"/[^\s]+", text):
+        raise ValueError("write auto, off, image, or the absolute path of dlf in the image")
+    return text
+
+
+Worker: TypeAlias = Annotated[
+    str,
+    Flag(
+        "bring `dlf worker` into the training containers: when a flag needs it, never, from dlf's"
+        " image, or it is there as PATH",
+        _where,
+        metavar="auto|off|image|PATH",
+    ),
+]
+WorkerImage: TypeAlias = Annotated[
+    str, Flag("dlf's own image, which the worker is copied from", scalars.image, metavar="IMAGE")
+]
 Processes: TypeAlias = Annotated[
     int, Flag("start the command so many times in each container", scalars.count(1), metavar="N")
 ]

@@ -68,7 +68,7 @@ def children(
         return [
             Child(
                 index,
-                [*command, "--process_index", str(index), "--process_num", str(processes)],
+                numbered(command, f"--process_index {index} --process_num {processes}"),
                 dict(env),
             )
             for index in range(processes)
@@ -91,6 +91,19 @@ def children(
         )
         for index in range(processes)
     ]
+
+
+def numbered(command: Sequence[str], arguments: str) -> list[str]:
+    """The command with arguments at its end; those of `bash -c TEXT` go to the end of its text.
+
+    dlf renders the user's command as the last word of `bash -c TEXT`, or of a prelude that ends in
+    `exec bash -c "$0"` (see dlf/frameworks/_shell.py).
+    """
+    *words, last = command
+    shell = list(words[1:2]) == ["-c"] and words[0].rpartition("/")[2] in {"bash", "sh"}
+    if shell and (len(words) == 2 or (len(words) == 3 and words[2].endswith('exec bash -c "$0"'))):
+        return [*words, f"{last.rstrip()} {arguments}"]
+    return [*command, *arguments.split()]
 
 
 def _own(cards: Cards, index: int, processes: int) -> dict[str, str]:

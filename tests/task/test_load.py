@@ -84,6 +84,19 @@ SAMPLES: dict[str, tuple[str, Any]] = {
     "log_dir": ("logs", "logs"),
     "log_collapse": ("1", True),
     "max_log_streams": ("9", 9),
+    "worker": ("/usr/bin/dlf", "/usr/bin/dlf"),
+    "worker_image": ("dlf:1", "dlf:1"),
+    "processes": ("2", 2),
+    "process_env": ("split", "split"),
+    "grace": ("30s", 30.0),
+    "wait_peers": ("true", True),
+    "wait_timeout": ("1h", 3600.0),
+    "hostfile": ("/job/hostfile", "/job/hostfile"),
+    "hostfile_form": ("hosts", "hosts"),
+    "slots": ("8", 8),
+    "remote": ("true", True),
+    "remote_port": ("2222", 2222),
+    "token_file": ("/etc/token", "/etc/token"),
 }
 
 SETTINGS = [(cls, setting) for cls in GROUPS for setting in settings_of(cls)]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from dlf.worker.plan import Cards, children
+from dlf.worker.plan import Cards, children, numbered
 
 _TWO = Cards("CUDA_VISIBLE_DEVICES", ("0", "1"))
 
@@ -33,6 +33,26 @@ def test_processes_are_numbered_as_in_the_platforms_recipe() -> None:
             {"A": "b"},
         ),
     ] == made
+
+
+@pytest.mark.parametrize(
+    ("command", "expected"),
+    [
+        pytest.param("python t.py", "python t.py --i 0", id="words"),
+        pytest.param("bash|-c|cd a; python t.py\n", "bash|-c|cd a; python t.py --i 0", id="shell"),
+        pytest.param(
+            'bash|-c|export A=1; exec bash -c "$0"|python t.py',
+            'bash|-c|export A=1; exec bash -c "$0"|python t.py --i 0',
+            id="prelude",
+        ),
+        pytest.param("bash|-c|f $1|name", "bash|-c|f $1|name|--i|0", id="arguments of a script"),
+        pytest.param("a|-c|b", "a|-c|b|--i|0", id="no shell"),
+    ],
+)
+def test_arguments_reach_the_users_command(command: str, expected: str) -> None:
+    """What a shell runs is text, so its arguments go to the end of the text."""
+    words = command.split("|" if "|" in command else " ")
+    assert expected.split("|" if "|" in expected else " ") == numbered(words, "--i 0")
 
 
 def test_one_process_is_the_command_itself() -> None:
