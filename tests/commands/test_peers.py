@@ -1,0 +1,71 @@
+"""docs/reference/peers.md: every command on its right side is understood, and works."""
+
+import re
+import shlex
+import threading
+import time
+from pathlib import Path
+
+import pytest
+from commands.console import NAMESPACE, Console
+from fake_api import FakeApi
+
+from dlf.errors import ExitCode
+from dlf.frameworks import BY_NAME, job_kinds
+
+PAGE = Path(__file__).parents[2] / "docs/reference/peers.md"
+COMMANDS = re.findall(r"\| `([^|`]*\bdlf [^`]+)` \|$", PAGE.read_text(), re.MULTILINE)
+
+
+def test_every_row_is_found() -> None:
+    """The pattern above reads each row of each table."""
+    rows = [
+        line for line in PAGE.read_text().splitlines() if line.startswith("| `") or "| `dlf" in line
+    ]
+    assert len(rows) == len(COMMANDS) > 60
+
+
+@pytest.fixture
+def filled(cluster: Console) -> Console:
+    """A cluster with two finished jobs, and all that a check asks for."""
+    for name in ("JOB", "JOB2"):
+        cluster.pytorchjob(name, "Succeeded")
+        cluster.pod(name, "loss 1", "debug", code=0)
+    cluster.create("namespaces", NAMESPACE, namespace="")
+    cluster.create("secrets", "hubsecret")
+    free = {"cpu": "64", "memory": "256Gi", "pods": "110"}
+    labels = {"cpu": "true", "train": "true"}
+    cluster.create("nodes", "n", namespace="", labels=labels, status={"allocatable": free})
+    return cluster
+
+
+def forbid_lists(api: FakeApi) -> None:
+    api.denied.update({("list", f"{kind.plural}.{kind.group}") for kind in job_kinds()})
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_command_works(filled: Console, command: str) -> None:
+    """Exit 0, and no flag is without effect.
+
+    What would train is only rendered, and a list that goes on is ended by taking its permission.
+    """
+    words = shlex.split(command)
+    while "=" in words[0]:
+        name, _, value = words.pop(0).partition("=")
+        filled.env[name] = value
+    trains = words[1] in BY_NAME and not {"--detach", "--dry-run", "--dry-run=server"} & {*words}
+    expected = ExitCode.SUCCEEDED
+    if {"-w", "--watch"} & {*words}:
+        expected = ExitCode.REJECTED
+        threading.Thread(target=_forbid_later, args=[filled]).start()
+
+    code = filled.run(*words[1:], *(["--dry-run"] if trains else []))
+
+    assert code == expected, filled.said
+    assert not [line for line in filled.said if "no effect" in line]
+
+
+def _forbid_later(console: Console) -> None:
+    while "JOB2" not in console.stdout.read_text():
+        time.sleep(0.01)
+    console.api.call(forbid_lists)
