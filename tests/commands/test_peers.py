@@ -19,9 +19,8 @@ COMMANDS = re.findall(r"\| `([^|`]*\bdlf [^`]+)` \|$", PAGE.read_text(), re.MULT
 
 def test_every_row_is_found() -> None:
     """The pattern above reads each row of each table."""
-    rows = [
-        line for line in PAGE.read_text().splitlines() if line.startswith("| `") or "| `dlf" in line
-    ]
+    lines = PAGE.read_text().splitlines()
+    rows = [line for line in lines if line[:1] == "|" and "dlf " in line]
     assert len(rows) == len(COMMANDS) > 60
 
 
@@ -49,7 +48,7 @@ def test_command_works(filled: Console, command: str) -> None:
 
     What would train is only rendered, and a list that goes on is ended by taking its permission.
     """
-    words = shlex.split(command)
+    words = [{"prod": "fake"}.get(word, word) for word in shlex.split(command)]
     while "=" in words[0]:
         name, _, value = words.pop(0).partition("=")
         filled.env[name] = value
