@@ -4,13 +4,13 @@ training-operator (kubeflow.org/v1) starts the remote side by `kubectl exec`, mp
 (v2beta1) by ssh. In both, mpirun finds host file and agent in the variables of the launcher.
 """
 
-import re
 import shlex
 from typing import Annotated
 
 import msgspec
 
 from dlf.frameworks import _kubeflow
+from dlf.frameworks._mpi_command import mentioned_starter, starts_ranks
 from dlf.frameworks._pod import pod_template
 from dlf.frameworks._shell import bash
 from dlf.frameworks._worker import refuse
@@ -19,12 +19,11 @@ from dlf.manifest.jobs.kubeflow import ReplicaSpec
 from dlf.manifest.jobs.mpijob import MPIJOB, MPIJOB_V2BETA1, MPIJobSpec
 from dlf.manifest.manifest import Manifest
 from dlf.task import scalars
-from dlf.task.flag import Flag
+from dlf.task.flag import Flag, Tolerated
 from dlf.task.settings import Workers
 
 KINDS = (MPIJOB, MPIJOB_V2BETA1)
 
-_OWN_STARTER = re.compile(r"\s*(?:\S*/)?(?:mpirun|mpiexec|horovodrun)(?:\s|$)")
 _SSHD = ["/usr/sbin/sshd", "-De"]
 # mpi-operator starts the launcher beside the workers, which may wait for their GPUs; mpirun would
 # not. Their names resolve when they run. An image without getent does not wait.
@@ -36,6 +35,19 @@ _AWAIT_WORKERS = (
 _SLEEP = ["sleep", "365d"]  # busybox knows no `infinity`
 
 
+def _command(text: str) -> str | Tolerated:
+    """`--command`, with a warning where mpirun would be started inside of mpirun."""
+    command = scalars.text(text)
+    if starter := mentioned_starter(command):
+        return Tolerated(
+            command,
+            f"contains `{starter}` where dlf does not see it start the ranks: dlf's own mpirun runs"
+            " the whole command on every rank; to start them yourself, begin a line with"
+            f" {starter}",
+        )
+    return command
+
+
 class MPIJobSettings(Workers, frozen=True, kw_only=True):
     """The flags that both have."""
 
@@ -44,6 +56,15 @@ class MPIJobSettings(Workers, frozen=True, kw_only=True):
         Flag("image of launcher and workers", scalars.image, metavar="IMAGE", name="work_images"),
     ] = ""
     num_worker: int = 2
+    command: Annotated[
+        str,
+        Flag(
+            "what to run, by `bash -c`: on every rank, or once if it starts mpirun itself",
+            _command,
+            metavar="COMMAND",
+            verbatim=True,
+        ),
+    ] = "python3 mnist.py"
     slots_per_worker: Annotated[
         int, Flag("processes on each worker", scalars.count(1), metavar="N")
     ] = 1
@@ -100,15 +121,16 @@ def job(settings: MPIJobSettings, kind: JobKind, suffix: str, prefix: str) -> Ma
 def launch(settings: MPIJobSettings) -> list[str]:
     """The launcher's command: mpirun with the platform's flags, each rank a `bash -c` of its own.
 
-    A command that starts with mpirun, mpiexec or horovodrun is run as it is.
+    A command that starts mpirun itself is run as it is. LD_LIBRARY_PATH is passed on only where the
+    image sets it: mpirun warns of a variable that is not there.
     """
-    if _OWN_STARTER.match(settings.command):
+    if starts_ranks(settings.command):
         return bash(settings.command)
-    flags = "--allow-run-as-root -bind-to none -map-by slot -x LD_LIBRARY_PATH -x PATH"
+    flags = "--allow-run-as-root -bind-to none -map-by slot -x PATH"
     transport = "-mca pml ob1 -mca btl ^openib"
     forwarded = [word for name, _ in settings.env for word in ("-x", name)]
     return [
-        "mpirun",
+        *("bash", "-c", 'exec "$0" ${LD_LIBRARY_PATH+-x LD_LIBRARY_PATH} "$@"', "mpirun"),
         *("-np", str(settings.num_worker * settings.slots_per_worker)),
         *shlex.split(flags),
         *forwarded,

@@ -17,7 +17,9 @@ from dlf.task.settings import Platform, TaskSettings
 _VOLCANO_WEIGHT, _KUBEFLOW_WEIGHT = 20, 5
 
 
-def job_metadata(settings: TaskSettings, name: str) -> ObjectMeta:
+def job_metadata(
+    settings: TaskSettings, name: str, annotations: Mapping[str, str] | None = None
+) -> ObjectMeta:
     """Name, labels and annotations of the custom resource; the platform finds it by the labels."""
     labels, originals = label_values(
         {
@@ -30,8 +32,11 @@ def job_metadata(settings: TaskSettings, name: str) -> ObjectMeta:
             "task-name": settings.task_name,
         }
     )
-    annotations = {"project": settings.project} | originals
-    return ObjectMeta(name=name, labels=labels, annotations=annotations)
+    return ObjectMeta(
+        name=name,
+        labels=labels,
+        annotations={"project": settings.project, **originals, **(annotations or {})},
+    )
 
 
 def pod_template(
@@ -42,6 +47,7 @@ def pod_template(
     command: Sequence[str],
     *,
     env: Mapping[str, str] | None = None,
+    fields: Mapping[str, str] | None = None,
     ports: Sequence[pods.ContainerPort] = (),
     labels: Mapping[str, str] | None = None,
     accelerators: bool = True,
@@ -55,6 +61,7 @@ def pod_template(
         container: name that the operator expects of the training container.
         command: the container's command.
         env: variables of this role; those that the user gave with `--env` win.
+        fields: variables that are set from a field of the pod, and the field's path.
         ports: the container's ports.
         labels: more labels of this role's pods.
         accelerators: whether this role gets the accelerators and RDMA devices.
@@ -91,12 +98,12 @@ def pod_template(
         working_dir=settings.working_dir,
         command=list(command),
         ports=list(ports),
-        env=_environment(settings, env or {}, accelerators=accelerators),
+        env=_fields(fields or {}) + _environment(settings, env or {}, accelerators=accelerators),
         resources=_resources(settings, accelerators=accelerators),
         volume_mounts=mounts,
         security_context=_security(settings) if accelerators else None,
     )
-    annotations = {"project": settings.project} | originals
+    annotations = {"project": settings.project, **_without_sidecars(settings), **originals}
     single, several = _node_labels(settings, accelerators=accelerators)
     return pods.PodTemplate(
         metadata=ObjectMeta(labels=pod_labels, annotations=annotations),
@@ -126,6 +133,13 @@ def pod_template(
     )
 
 
+def _without_sidecars(settings: Platform) -> dict[str, str]:
+    """Keep service meshes out: a proxy that outlives the training keeps the pod from ending."""
+    if settings.inject_sidecars:
+        return {}
+    return {"sidecar.istio.io/inject": "false", "linkerd.io/inject": "disabled"}
+
+
 def _toleration(taint: Taint) -> pods.Toleration:
     operator = "Exists" if taint.value is None else "Equal"
     return pods.Toleration(
@@ -141,6 +155,15 @@ def processes_per_pod(settings: Platform) -> int:
 def _scheduler(settings: Platform) -> str:
     """Nothing for the cluster's default: an operator that gangs fills in its own only then."""
     return "" if settings.scheduler == "default-scheduler" else settings.scheduler
+
+
+def _fields(fields: Mapping[str, str]) -> list[pods.EnvVar]:
+    return [
+        pods.EnvVar(
+            name=name, value_from=pods.EnvVarSource(field_ref=pods.FieldRef(field_path=path))
+        )
+        for name, path in fields.items()
+    ]
 
 
 def _environment(

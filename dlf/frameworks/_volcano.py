@@ -45,6 +45,7 @@ def manifest(
     tasks: Sequence[tuple[str, int, PodTemplate]],
     *,
     policies: Mapping[str, list[LifecyclePolicy]] | None = None,
+    annotations: Mapping[str, str] | None = None,
 ) -> Manifest:
     """The Volcano Job.
 
@@ -54,6 +55,7 @@ def manifest(
         job: its name.
         tasks: name, replicas and pod template of each task, in the order of ranks.
         policies: further policies of a task, by its name.
+        annotations: more annotations of the job.
 
     Raises:
         UsageError: a flag that a Volcano Job does not have, or a role that this job does not have.
@@ -89,6 +91,6 @@ def manifest(
     return Manifest(
         api_version=kind.api_version,
         kind=kind.name,
-        metadata=job_metadata(settings, job),
+        metadata=job_metadata(settings, job, annotations),
         spec=spec,
     )

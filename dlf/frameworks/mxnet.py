@@ -9,7 +9,7 @@ from dlf.frameworks import _kubeflow, _volcano
 from dlf.frameworks._pod import pod_template
 from dlf.frameworks._shell import bash, with_prelude
 from dlf.frameworks.framework import Framework
-from dlf.manifest.jobs.kind import JobKind
+from dlf.manifest.jobs.kind import UNRANKED_ROLES, JobKind
 from dlf.manifest.jobs.mxjob import MXJOB, MXJobSpec
 from dlf.manifest.jobs.volcano import VOLCANO_JOB, LifecyclePolicy
 from dlf.manifest.manifest import Manifest
@@ -19,6 +19,7 @@ from dlf.task.settings import Workers
 
 _PORT = 9091  # training-operator's default port of an MXJob
 _WORKER_ID = 'export DMLC_WORKER_ID="${DMLC_WORKER_ID:-$VC_TASK_INDEX}"'
+_UNRANKED = {UNRANKED_ROLES: "scheduler,server"}
 
 
 class MXNetSettings(Workers, frozen=True, kw_only=True):
@@ -78,7 +79,9 @@ def _on_volcano(
         for role, count in roles.items()
     ]
     done = LifecyclePolicy(event="TaskCompleted", action="CompleteJob")
-    return _volcano.manifest(settings, kind, name, tasks, policies={"worker": [done]})
+    return _volcano.manifest(
+        settings, kind, name, tasks, policies={"worker": [done]}, annotations=_UNRANKED
+    )
 
 
 FRAMEWORK = Framework(

@@ -1,11 +1,11 @@
 """Prints the logs of a job, whoever started it; also when only its pods are left."""
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import aclosing
 
 from dlf.diagnose.pod_state import has_ended
-from dlf.diagnose.roles import ranks, replicas
+from dlf.diagnose.roles import Roles, roles_of
 from dlf.inspect.lookup import (
     FoundJob,
     find_by_name,
@@ -68,13 +68,13 @@ async def print_logs(
             raise await not_found(client, namespace, name)
         return
     kind, job = require_unique(found)
-    logs = open_logs(ranks(job))
+    logs = open_logs(roles_of(job).ranks)
     if follow_on and not selector:
         has_pods = await _of_job(client, (kind, job), logs, verbose)
     else:
         selectors = [_selector(kind.job_label, name, selector)]
         has_pods = await _of_pods(
-            client, namespace, selectors, logs, follow_on=follow_on, counts=replicas(job)
+            client, namespace, selectors, logs, follow_on=follow_on, roles=roles_of(job)
         )
     if not has_pods:
         which = f" that match {selector}" if selector else ""
@@ -117,21 +117,21 @@ async def _of_pods(
     logs: Multiplexer,
     *,
     follow_on: bool,
-    counts: Mapping[str, int] | None = None,
+    roles: Roles | None = None,
 ) -> bool:
     """The logs of the pods that one of these label selectors matches; whether there are any."""
     try:
         listed = await asyncio.gather(
             *(client.list(POD, namespace, Pod, label_selector=each) for each in selectors)
         )
-        pods = Pods(counts or {}, logs)
+        pods = Pods(roles or Roles(), logs)
         pods.apply(Snapshot([pod for found, _ in listed for pod in found]))
         if not pods.here:
             return False
         if follow_on:
             for selector, (found, _) in zip(selectors, listed, strict=True):
                 if found:
-                    await _until_ended(client, namespace, selector, Pods(counts or {}, logs))
+                    await _until_ended(client, namespace, selector, Pods(roles or Roles(), logs))
         await logs.drain(DRAIN_SECONDS if follow_on else PRINT_EXISTING_SECONDS)
         return True
     finally:

@@ -2,13 +2,13 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 
 import msgspec
 
 from dlf.diagnose.events import event_order, event_time
 from dlf.diagnose.pod_state import container_statuses, describe_pod
-from dlf.diagnose.roles import identify, replicas
+from dlf.diagnose.roles import Roles, roles_of
 from dlf.errors import Rejected
 from dlf.frameworks import job_state
 from dlf.inspect.lookup import FoundJob, dlf_jobs
@@ -129,7 +129,7 @@ async def job_details(client: KubeClient, namespace: str, found: FoundJob) -> Jo
             for each in conditions
             if each.type
         ],
-        pods=sorted(_pod_rows(pods, replicas(job)), key=_by_rank),
+        pods=sorted(_pod_rows(pods, roles_of(job)), key=_by_rank),
         events=events,
     )
 
@@ -144,7 +144,7 @@ def job_row(found: FoundJob, running: int) -> JobRow:
         name=job.metadata.name,
         state=state,
         running=running,
-        total=sum(replicas(job).values()),
+        total=roles_of(job).pods,
         created=job.metadata.creation_timestamp,
         task=_task(job),
     )
@@ -163,9 +163,9 @@ def _is_running(pod: Pod) -> bool:
     return pod.status.phase == "Running" and not pod.metadata.deletion_timestamp
 
 
-def _pod_rows(pods: Iterable[Pod], counts: Mapping[str, int]) -> Iterable[PodRow]:
+def _pod_rows(pods: Iterable[Pod], roles: Roles) -> Iterable[PodRow]:
     for pod in pods:
-        who = identify(pod, dict(counts))
+        who = roles.identify(pod)
         yield PodRow(
             name=pod.metadata.name,
             role=who.role,

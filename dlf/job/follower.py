@@ -9,7 +9,7 @@ from contextlib import suppress
 from typing import Any
 
 from dlf.diagnose.pod_state import describe_pod, has_ended
-from dlf.diagnose.roles import replicas
+from dlf.diagnose.roles import roles_of
 from dlf.diagnose.start_reasons import StartReasons
 from dlf.frameworks import job_state
 from dlf.job.context import JobContext
@@ -44,7 +44,7 @@ class Follower:
         self._reasons = StartReasons(
             context.client, context.kind, job, self._changed, context.verbose
         )
-        self.pods = Pods(replicas(job), logs)
+        self.pods = Pods(roles_of(job), logs)
         self._followed = FollowedJob(
             job, self.pods, self._reasons, context.lifecycle, context.leader
         )

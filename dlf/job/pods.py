@@ -1,9 +1,9 @@
 """The pods of one job: those that exist, and the last state of those that were deleted."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from dlf.diagnose.pod_state import ended_well, has_started, not_started
-from dlf.diagnose.roles import PodIdentity, identify
+from dlf.diagnose.roles import PodIdentity, Roles
 from dlf.kube.reflector import Change, Snapshot
 from dlf.logs.multiplexer import Multiplexer
 from dlf.manifest.observed import Pod
@@ -13,7 +13,7 @@ class Pods:
     """Kept up to date by `apply`, which also hands every pod to the logs.
 
     Args:
-        counts: replicas of each role, in the order of ranks.
+        roles: of the job.
         logs: told of every pod.
 
     Attributes:
@@ -24,12 +24,12 @@ class Pods:
             those that replace them.
     """
 
-    def __init__(self, counts: Mapping[str, int], logs: Multiplexer) -> None:
+    def __init__(self, roles: Roles, logs: Multiplexer) -> None:
         self.here: dict[str, Pod] = {}
         self.gone: dict[str, Pod] = {}
         self.started: set[str] = set()
         self.not_started: set[str] = set()
-        self._counts = dict(counts)
+        self._roles = roles
         self._logs = logs
 
     def __iter__(self) -> Iterator[Pod]:
@@ -40,7 +40,7 @@ class Pods:
     @property
     def total(self) -> int:
         """How many pods the job should have."""
-        return sum(self._counts.values())
+        return self._roles.pods
 
     def apply(self, step: Snapshot[Pod] | Change[Pod]) -> list[Pod]:
         """Apply a list or a change; returns the pods concerned, as they were last seen."""
@@ -56,7 +56,7 @@ class Pods:
 
     def identify(self, pod: Pod) -> PodIdentity:
         """Role and rank of a pod of this job."""
-        return identify(pod, self._counts)
+        return self._roles.identify(pod)
 
     @property
     def waiting(self) -> bool:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 
 import msgspec
 
-from dlf.diagnose.roles import ranks
+from dlf.diagnose.roles import roles_of
 from dlf.errors import DlfError, Rejected
 from dlf.frameworks.framework import Framework
 from dlf.job.context import JobContext
@@ -73,7 +73,7 @@ async def run(
             if there is one by then, goes on.
     """
     context, submission = await _prepare(request, client, env, notify, verbose)
-    logs = open_logs(ranks(msgspec.json.decode(to_json(submission.manifest), type=Job)))
+    logs = open_logs(roles_of(msgspec.json.decode(to_json(submission.manifest), type=Job)).ranks)
     job: Job | None = None
     try:
         job = await _submit_in_time(context, submission)

@@ -8,7 +8,7 @@ import msgspec
 from dlf.build_info import self_command
 from dlf.frameworks import kind_of
 from dlf.local.network import Network
-from dlf.local.process import PodProcess, expand, expand_all, replicas
+from dlf.local.process import PodProcess, expand, expand_all, field_values, replicas
 from dlf.local.rules import Rules, kubeflow_rules, volcano_rules
 from dlf.manifest.jobs import mpijob, volcano
 from dlf.manifest.jobs.kind import JobKind, Replica
@@ -48,6 +48,7 @@ def local_job(
         scratch: path of a directory for this job alone.
     """
     job, spec, kind = manifest.metadata.name, manifest.spec, kind_of(manifest)
+    unranked = kind.unranked(manifest.metadata.annotations)
     network = Network(job, allocate, scratch)
     match spec:
         case VolcanoJobSpec():
@@ -64,9 +65,9 @@ def local_job(
     return LocalJob(
         processes=tuple(
             _process(
+                replica,
                 replica.pod,
-                replica.role,
-                replica.rank,
+                replica.rank_among(unranked),
                 templates[replica.role],
                 network,
                 kind.environment(replica, network),
@@ -81,8 +82,9 @@ def local_job(
 def _mpi(job: str, spec: mpijob.MPIJobSpec, kind: JobKind, network: Network) -> LocalJob:
     launcher, workers = spec.mpi_replica_specs["Launcher"], spec.mpi_replica_specs["Worker"]
     pod = f"{job}-launcher"
-    injected = kind.environment(Replica(job, {"Launcher": 1}, "Launcher", 0), network)
-    process = _process(pod, "Launcher", None, launcher.template, network, injected)
+    replica = Replica(job, {"Launcher": 1}, "Launcher", 0)
+    injected = kind.environment(replica, network)
+    process = _process(replica, pod, None, launcher.template, network, injected)
     accelerators = _accelerators(workers.template)
     if accelerators > 0:
         accelerators *= workers.replicas
@@ -95,8 +97,8 @@ def _mpi(job: str, spec: mpijob.MPIJobSpec, kind: JobKind, network: Network) -> 
 
 
 def _process(
+    replica: Replica,
     pod: str,
-    role: str,
     rank: int | None,
     template: PodTemplate,
     network: Network,
@@ -104,17 +106,19 @@ def _process(
 ) -> PodProcess:
     """A pod's first container; the operator's variables come after its own, and win."""
     container = template.spec.containers[0]
-    variables = network.localize(expand_all(container.env)) | injected
+    given = network.localize(expand_all(container.env))
+    variables = given | field_values(container.env, replica) | injected
     argv = tuple(expand(word, variables) for word in container.command)
     if argv[1:2] == ("worker",):  # brought by an init container, or part of the image
         argv = (*self_command(), *argv[1:])
         variables[TOKEN_VARIABLE] = f"{network.directory}/{TOKEN}"
     return PodProcess(
         pod=pod,
-        role=role.lower(),
+        role=replica.role.lower(),
         rank=rank,
         container=container.name,
         argv=argv,
+        programs=(argv[0], *{"mpirun"}.intersection(argv)),
         env=variables,
         accelerators=_accelerators(template),
     )

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 import msgspec
 
 from dlf.manifest.jobs.kind import Replica
+from dlf.manifest.jobs.kubeflow import REPLICA_INDEX_FIELD
 from dlf.manifest.pods import EnvVar
 
 _REFERENCE = re.compile(r"\$\$|\$\(([^)]*)\)")
@@ -20,6 +21,7 @@ class PodProcess(msgspec.Struct, frozen=True, kw_only=True):
         rank: global rank, or None for a launcher, which starts ranks and has none.
         container: name of the container.
         argv: the container's command.
+        programs: what has to be on the PATH.
         env: the container's variables and the operator's, for this machine.
         accelerators: accelerators that it asks for; -1 for all.
     """
@@ -29,6 +31,7 @@ class PodProcess(msgspec.Struct, frozen=True, kw_only=True):
     rank: int | None
     container: str
     argv: tuple[str, ...]
+    programs: tuple[str, ...]
     env: dict[str, str]
     accelerators: int = 0
 
@@ -53,8 +56,19 @@ def expand(text: str, variables: Mapping[str, str]) -> str:
 
 
 def expand_all(declared: Iterable[EnvVar]) -> dict[str, str]:
-    """The variables of a container; each may refer to those before it."""
+    """The variables of a container that have a value; each may refer to those before it."""
     variables: dict[str, str] = {}
     for each in declared:
-        variables[each.name] = expand(each.value or "", variables)
+        if not each.value_from:
+            variables[each.name] = expand(each.value or "", variables)
     return variables
+
+
+def field_values(declared: Iterable[EnvVar], replica: Replica) -> dict[str, str]:
+    """The variables of a container that are fields of its pod: its name, its number in its role."""
+    fields = {"metadata.name": replica.pod, REPLICA_INDEX_FIELD: str(replica.index)}
+    return {
+        each.name: fields[each.value_from.field_ref.field_path]
+        for each in declared
+        if each.value_from
+    }

@@ -177,7 +177,7 @@ def _check_machine(
     if working_dir and not Path(working_dir).is_dir():
         raise UsageError(f"--working_dir={working_dir!r}: there is no such directory here")
     for process in job.processes:
-        program = process.argv[0]
-        if not shutil.which(program, path=environments[process.pod].get("PATH")):
-            hint = _INSTALL.get(program, "")
-            raise UsageError(f"`{program}` is not on this machine's PATH", hint)
+        for program in process.programs:
+            if not shutil.which(program, path=environments[process.pod].get("PATH")):
+                hint = _INSTALL.get(program, "")
+                raise UsageError(f"`{program}` is not on this machine's PATH", hint)

@@ -365,6 +365,14 @@ class Platform(msgspec.Struct, frozen=True, kw_only=True):
     host_network: Annotated[
         bool, Flag("use the nodes' network, not the pods'", scalars.switch, form="switch")
     ] = False
+    inject_sidecars: Annotated[
+        bool,
+        Flag(
+            "let Istio and Linkerd add their proxies to the pods",
+            scalars.switch,
+            form="switch",
+        ),
+    ] = False
     pull_secrets: Annotated[
         tuple[str, ...],
         Flag(

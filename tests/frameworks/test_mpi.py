@@ -1,4 +1,4 @@
-"""MPIJobs: mpirun, its slots, who gets the cards and what is tried again."""
+"""MPIJobs: mpirun, its slots, who gets the accelerators and what is tried again."""
 
 import os
 import subprocess
@@ -8,8 +8,10 @@ import pytest
 from frameworks.cases import RENDERINGS, pod_templates, rendering_id
 from frameworks.pods import manifest
 
+from dlf.frameworks import BY_NAME
 from dlf.manifest.jobs.kind import JobKind
 from dlf.manifest.jobs.mpijob import MPIJOB, MPIJOB_V2BETA1
+from dlf.task.load import load, split
 
 MPI = [(name, kind) for name, kind in RENDERINGS if kind.name == "MPIJob"]
 
@@ -22,9 +24,24 @@ def test_mpi_launcher_runs_a_rank_on_each_slot(name: str, kind: JobKind) -> None
     templates = {role: template for role, _, template in pod_templates(rendered)}
     launcher = templates["Launcher"]["spec"]["containers"][0]["command"]
     launcher = launcher[3:] if kind == MPIJOB_V2BETA1 else launcher
-    flags = "--allow-run-as-root -bind-to none -map-by slot -x LD_LIBRARY_PATH -x PATH -x A"
+    flags = "--allow-run-as-root -bind-to none -map-by slot -x PATH -x A"
+    start = 'exec "$0" ${LD_LIBRARY_PATH+-x LD_LIBRARY_PATH} "$@"'
     assert [
-        *("mpirun", "-np", "32", *flags.split(), "-mca", "pml", "ob1", "-mca", "btl", "^openib"),
+        *(
+            "bash",
+            "-c",
+            start,
+            "mpirun",
+            "-np",
+            "32",
+            *flags.split(),
+            "-mca",
+            "pml",
+            "ob1",
+            "-mca",
+            "btl",
+            "^openib",
+        ),
         *("bash", "-c", "python3 'a b.py' $X"),
     ] == launcher
     worker = templates["Worker"]["spec"]["containers"][0]["command"]
@@ -37,7 +54,7 @@ def test_mpi_launcher_runs_a_rank_on_each_slot(name: str, kind: JobKind) -> None
 def test_mpi_launcher_waits_until_the_workers_names_resolve(
     tmp_path: Path, command: str, missing: int
 ) -> None:
-    """mpi-operator starts it when workers may still wait for their cards; mpirun would fail."""
+    """mpi-operator starts it when workers may still wait for their GPUs; mpirun would fail."""
     rendered = manifest("mpi", MPIJOB_V2BETA1, ["--command", command])
     launcher = next(t for role, _, t in pod_templates(rendered) if role == "Launcher")
     argv = launcher["spec"]["containers"][0]["command"]
@@ -58,27 +75,84 @@ def test_mpi_launcher_waits_until_the_workers_names_resolve(
     assert hosts == calls.read_text().splitlines()
 
 
+def warnings_of(command: str) -> list[str]:
+    settings = BY_NAME["mpi"].settings
+    arguments = split(["--command", command], settings)
+    load(settings, arguments, {})
+    return arguments.warnings
+
+
 @pytest.mark.parametrize(
     "command",
-    ["mpirun -np 2 a", " mpiexec a", "horovodrun -np 2 a", "/usr/bin/mpirun a", "mpirun\na"],
+    [
+        "mpirun -np 2 a",
+        " mpiexec a",
+        "horovodrun -np 2 a",
+        "/usr/bin/mpirun a",
+        "mpirun\na",
+        "cd /a && mpirun -np 4 x",
+        "source e; horovodrun a",
+        "VAR=x W=$(hostname) mpirun a",
+        "time -p mpirun a",
+        "exec mpirun a",
+        "env -i A=1 mpirun a",
+        "set -e\nexport A=1\nmpirun \\\n  -np 2 a",
+        "pip install x && mpirun a",
+        "mpirun a 2>&1 | tee log",
+        "a > log; mpirun a",
+    ],
 )
 def test_mpi_command_that_starts_ranks_itself_is_left_alone(command: str) -> None:
     """It would start mpirun inside of mpirun."""
     rendered = manifest("mpi", MPIJOB, ["--command", command])
     launcher = next(t for role, _, t in pod_templates(rendered) if role == "Launcher")
     assert ["bash", "-c", command] == launcher["spec"]["containers"][0]["command"]
+    assert [] == warnings_of(command)
 
 
-@pytest.mark.parametrize("command", ["mpirunner a", "python3 mpirun.py", "echo mpirun"])
-def test_mpi_command_that_only_looks_like_it_is_run_by_mpirun(command: str) -> None:
-    """The first word decides."""
+@pytest.mark.parametrize(
+    ("command", "starter"),
+    [
+        ("echo mpirun", "mpirun"),
+        ("for i in 1 2; do mpirun a; done", "mpirun"),
+        ("bash -c 'cd a && horovodrun b'", "horovodrun"),
+        ("(cd a; mpiexec b)", "mpiexec"),
+        ("a || mpirun b", "mpirun"),
+        ("a & mpirun b", "mpirun"),
+        ("cat <<E\nmpirun b\nE", "mpirun"),
+        ("mpirunner a", ""),
+        ("python3 mpirun.py", ""),
+        ("python3 train.py --log my-mpirun", ""),
+    ],
+)
+def test_mpi_command_that_only_looks_like_it_is_run_by_mpirun(command: str, starter: str) -> None:
+    """The first word of a simple command decides; another mention of mpirun is warned of."""
     rendered = manifest("mpi", MPIJOB, ["--command", command])
     launcher = next(t for role, _, t in pod_templates(rendered) if role == "Launcher")
-    assert "mpirun" == launcher["spec"]["containers"][0]["command"][0]
+    assert "mpirun" == launcher["spec"]["containers"][0]["command"][3]
+    warnings = warnings_of(command)
+    assert [True] * bool(starter) == [f" contains `{starter}` where" in each for each in warnings]
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"), [({}, "-np"), ({"LD_LIBRARY_PATH": "/lib"}, "-x LD_LIBRARY_PATH -np")]
+)
+def test_mpi_passes_the_library_path_on_where_it_is_set(
+    tmp_path: Path, given: dict[str, str], expected: str
+) -> None:
+    """mpirun warns of a variable that is not there, on every run."""
+    rendered = manifest("mpi", MPIJOB, ["--command", "a"])
+    launcher = next(t for role, _, t in pod_templates(rendered) if role == "Launcher")
+    (tmp_path / "mpirun").write_text('#!/bin/bash\necho "$@"\n')
+    (tmp_path / "mpirun").chmod(0o755)
+    env = {"PATH": f"{tmp_path}:{os.environ['PATH']}", **given}
+    argv = launcher["spec"]["containers"][0]["command"]
+    done = subprocess.run(argv, env=env, capture_output=True, text=True, check=True)
+    assert done.stdout.startswith(expected)
 
 
 @pytest.mark.parametrize(("name", "kind"), MPI, ids=rendering_id)
-def test_mpi_cards_are_the_workers_alone(name: str, kind: JobKind) -> None:
+def test_mpi_accelerators_are_the_workers_alone(name: str, kind: JobKind) -> None:
     """The launcher trains nothing."""
     env = {
         "KFJ_TASK_RESOURCE_GPU": "2(V100)",

@@ -8,7 +8,7 @@ import itertools
 import msgspec
 import pytest
 
-from dlf.diagnose.roles import PodIdentity, identify, replicas
+from dlf.diagnose.roles import PodIdentity, roles_of
 from dlf.frameworks import BY_NAME, _kubeflow, job_kinds, job_state, kind_of
 from dlf.frameworks._pod import pod_template
 from dlf.frameworks._shell import bash
@@ -67,11 +67,11 @@ def test_new_kind_is_read_back(manifest: Manifest) -> None:
     """Its roles, its ranks and its state are known from the record."""
     read = msgspec.json.decode(to_json(manifest), type=Job)
     assert (NEWJOB, NEWJOB) == (kind_of(manifest), kind_of(read))
-    assert {"boss": 1, "worker": 2} == replicas(read)
+    assert {"boss": 1, "worker": 2} == roles_of(read).replicas
     assert Phase.SUBMITTED is job_state(read).phase
     labels = {NEWJOB.role_label: "worker", NEWJOB.index_label: "1"}
     pod = Pod(metadata=Meta(name="newjob-1f2e-worker-1", labels=labels))
-    assert PodIdentity("worker", 1, 1) == identify(pod, replicas(read))
+    assert PodIdentity("worker", 1, 1) == roles_of(read).identify(pod)
 
 
 def test_new_kind_is_permitted(manifest: Manifest) -> None:

@@ -41,6 +41,17 @@ def test_labels_are_those_the_platform_looks_for(name: str, kind: JobKind) -> No
         } == set(labels) - {"mpi-role"}
         expected = "volcanojob" if kind == VOLCANO_JOB else kind.name.lower()
         assert (job, expected) == (labels["component"], labels["type"])
+        assert {
+            "project": "public",
+            "sidecar.istio.io/inject": "false",
+            "linkerd.io/inject": "disabled",
+        } == template["metadata"]["annotations"]
+
+
+@pytest.mark.parametrize(("name", "kind"), RENDERINGS, ids=rendering_id)
+def test_service_meshes_may_be_let_in(name: str, kind: JobKind) -> None:
+    """--inject_sidecars leaves the decision to the namespace, as without dlf."""
+    for _, _, template in pod_templates(manifest(name, kind, ["--inject_sidecars"])):
         assert {"project": "public"} == template["metadata"]["annotations"]
 
 

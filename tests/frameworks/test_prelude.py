@@ -10,6 +10,7 @@ import pytest
 from frameworks.cases import RENDERINGS, as_json, pod_templates, render, rendering_id
 
 from dlf.manifest.jobs.kind import JobKind
+from dlf.manifest.jobs.paddlejob import PADDLEJOB
 from dlf.manifest.jobs.pytorchjob import PYTORCHJOB
 from dlf.manifest.jobs.volcano import VOLCANO_JOB
 
@@ -41,7 +42,10 @@ def run(
 
     Like kubelet, take `$$` for one dollar sign.
     """
-    own = {each["name"]: each["value"].replace("$$", "$") for each in container["env"]}
+    own = {
+        each["name"]: each["value"].replace("$$", "$") if "value" in each else "field"
+        for each in container["env"]
+    }
     return subprocess.run(
         [word.replace("$$", "$") for word in container["command"]],
         env={"PATH": "/usr/bin:/bin"} | own | dict(operator),
@@ -111,6 +115,32 @@ def test_mxnet_on_volcano_numbers_its_workers(index: str, role: str) -> None:
     container = containers("mxnet", VOLCANO_JOB, ["--command", PRINT])[role]
     found = environment(container, {"VC_TASK_INDEX": index})
     assert (index if role == "worker" else None) == found.get("DMLC_WORKER_ID")
+
+
+@pytest.mark.parametrize(
+    ("flags", "role", "index", "expected"),
+    [
+        ([], "Worker", "1", ("1", "log/pod-1")),
+        (["--num_ps", "2"], "Master", "1", ("1", "log/pod-1")),
+        (["--num_ps", "2"], "Worker", "1", ("3", "log/pod-1")),
+        (["--env", "PADDLE_RANK=7", "--env", "PADDLE_LOG_DIR=x"], "Worker", "1", ("7", "x")),
+    ],
+)
+def test_paddle_ranks_follow_the_pods(
+    flags: list[str], role: str, index: str, expected: tuple[str, str]
+) -> None:
+    """paddle.distributed.launch ranks by random names unless it is told; servers come first."""
+    container = containers("paddle", PADDLEJOB, [*flags, "--command", PRINT])[role]
+    pod = {"DLF_REPLICA_INDEX": index, "DLF_POD_NAME": f"pod-{index}"}
+    found = environment(container, pod)
+    assert expected == (found["PADDLE_RANK"], found["PADDLE_LOG_DIR"])
+
+
+def test_paddle_flags_of_the_command_are_left_alone() -> None:
+    """The launcher's variables would win over them."""
+    command = f"{PRINT} --rank 1 --log_dir mine"
+    (container,) = containers("paddle", PADDLEJOB, ["--command", command]).values()
+    assert {"PADDLE_RANK", "PADDLE_LOG_DIR"}.isdisjoint(environment(container, {}))
 
 
 @pytest.mark.parametrize(("name", "kind"), TORCH, ids=rendering_id)

@@ -167,7 +167,7 @@ def test_plan_mpi_is_the_launcher_alone() -> None:
     job = planned(rendered("horovod", num_worker=3, slots_per_worker=2))
     (launcher,) = job.processes
     assert ("horovod-1f2e-launcher", None) == (launcher.pod, launcher.rank)
-    assert ("mpirun", "-np", "6") == launcher.argv[:3]
+    assert ("mpirun", "-np", "6") == launcher.argv[3:6]
     assert "/scratch/hostfile" == launcher.env["OMPI_MCA_orte_default_hostfile"]
     assert {"hostfile": "localhost slots=6\n"} == job.files
     assert "the 3 workers are not started: the launcher starts all ranks here" == job.note

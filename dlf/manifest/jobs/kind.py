@@ -4,7 +4,7 @@ Whatever differs between kinds is a field of `JobKind`, so that a new kind is on
 rest of dlf asks the record. `dlf.frameworks.job_kinds` lists those that some framework renders.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Protocol
 
 import msgspec
@@ -40,6 +40,13 @@ class Replica(msgspec.Struct, frozen=True):
         names = list(self.roles)
         return sum(self.roles[role] for role in names[: names.index(self.role)]) + self.index
 
+    def rank_among(self, unranked: Collection[str]) -> int | None:
+        """The pod's number where some roles, in lower case, have none; None in such a role."""
+        if self.role.lower() in unranked:
+            return None
+        ranked = {role: n for role, n in self.roles.items() if role.lower() not in unranked}
+        return Replica(self.job, ranked, self.role, self.index).rank
+
 
 class LocalNetwork(Protocol):
     """Where the pods of a job are, when they run as processes on one machine."""
@@ -54,6 +61,11 @@ class LocalNetwork(Protocol):
     def port(self, pod: str, port: int) -> int:
         """The port of this machine that stands for a pod's port."""
 
+
+UNRANKED_ROLES = "dlf/unranked-roles"
+"""Annotation of a job: roles without ranks, separated by commas.
+
+Volcano's tasks have names of their framework's choice, so their kind cannot tell."""
 
 Environment = Callable[[Replica, LocalNetwork], dict[str, str]]
 """`environment(replica, network)`: the variables that the operator adds to the pod."""
@@ -80,6 +92,11 @@ class JobKind(Kind, frozen=True, kw_only=True):
     unranked_roles: tuple[str, ...] = ()
     state: Callable[[JobStatus], JobState]
     environment: Environment
+
+    def unranked(self, annotations: Mapping[str, str] | None) -> frozenset[str]:
+        """The roles, in lower case, without ranks in a job with these annotations."""
+        written = (annotations or {}).get(UNRANKED_ROLES, "")
+        return frozenset(self.unranked_roles) | frozenset(filter(None, written.split(",")))
 
 
 def pod_name(job: str, role: str, index: int) -> str:

@@ -12,6 +12,8 @@ from dlf.manifest.pods import PodTemplate
 
 JOB_LABEL = "training.kubeflow.org/job-name"
 INDEX_LABEL = "training.kubeflow.org/replica-index"
+REPLICA_INDEX_FIELD = f"metadata.labels['{INDEX_LABEL}']"
+"""Path of the pod's number in its role, for a variable from a field."""
 
 
 class SchedulingPolicy(Written):

@@ -40,4 +40,10 @@ def _environment(replica: Replica, network: LocalNetwork) -> dict[str, str]:
     return env | ({"DMLC_WORKER_ID": str(replica.index)} if role == "worker" else {})
 
 
-MXJOB = training_operator_kind("MXJob", "mxjobs", _environment, deciding_roles=("Scheduler",))
+MXJOB = training_operator_kind(
+    "MXJob",
+    "mxjobs",
+    _environment,
+    deciding_roles=("Scheduler",),
+    unranked_roles=("scheduler", "server"),
+)

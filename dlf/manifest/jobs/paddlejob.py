@@ -45,5 +45,9 @@ def _environment(replica: Replica, network: LocalNetwork) -> dict[str, str]:
 
 
 PADDLEJOB = training_operator_kind(
-    "PaddleJob", "paddlejobs", _environment, deciding_roles=("Master", "Worker")
+    "PaddleJob",
+    "paddlejobs",
+    _environment,
+    deciding_roles=("Master", "Worker"),
+    unranked_roles=("master",),  # parameter servers
 )
