@@ -154,6 +154,16 @@ LARGE = (
         size=2,
     ),
     Case(
+        name="Megatron",
+        environment=environments.MEGATRON,
+        framework="megatron",
+        flags=("--cluster", "master=1,worker=2"),
+        command="python3 examples/megatron/train.py",
+        library="megatron-core",
+        pods=_MASTER_AND_WORKERS,
+        size=3,
+    ),
+    Case(
         name="MindSpore",
         environment=environments.MINDSPORE,
         framework="mindspore",
