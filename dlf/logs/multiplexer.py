@@ -69,6 +69,7 @@ class Multiplexer:
         """A pod was listed, added or changed: start what it has, note what has ended."""
         meta, options = pod.metadata, self._context.options
         containers = self._logs.setdefault(meta.name, {})
+        is_first_sight = meta.uid not in self._pod_uids.get(meta.name, ())
         generation = self._generation(meta.name, meta.uid)
         current: dict[str, list[Instance]] = {container: [] for container in containers}
         for instance in instances(pod):
@@ -92,7 +93,7 @@ class Multiplexer:
                     namespace=meta.namespace,
                     uid=meta.uid,
                 )
-                self._begin(target, instance, logs)
+                self._begin(target, instance, logs, catch_up=is_first_sight)
 
     def pod_deleted(self, pod: str) -> None:
         """A pod was deleted: print what still comes of its logs, open none again."""
@@ -156,8 +157,10 @@ class Multiplexer:
                 self._context.notice(f"{pod}: created again (uid {uid}), its logs begin anew")
         return uids.index(uid)
 
-    def _begin(self, target: Target, instance: Instance, logs: ContainerLogs) -> None:
-        """Read the log of an instance that is new."""
+    def _begin(
+        self, target: Target, instance: Instance, logs: ContainerLogs, *, catch_up: bool
+    ) -> None:
+        """Read the log of an instance that is new; `catch_up`: it may have run for long."""
         if self._sweeper is None:
             self._sweeper = asyncio.create_task(self._sweep())
             self._sweeper.add_done_callback(self._raised)
@@ -171,7 +174,10 @@ class Multiplexer:
             self._context.notice(f"{target.name}: container restarted, its log begins anew")
         options = self._context.options
         state = TailState(
-            terminated=instance.ended, previous=instance.previous, follow=options.follow
+            terminated=instance.ended,
+            previous=instance.previous,
+            follow=options.follow,
+            catch_up=catch_up,
         )
         log = logs.add(target, state)
         renderer = LineRenderer(target, options, self._files, self._collapser)

@@ -13,7 +13,11 @@ from dlf.logs.pipeline import LinePipeline
 from dlf.logs.renderer import LineRenderer
 from dlf.logs.source import Broken, LogStream, is_served
 from dlf.logs.stalls import IdleStream
-from dlf.logs.tail_state import TERMINATED_IDLE_TIMEOUT_SECONDS, StreamEnd
+from dlf.logs.tail_state import (
+    IDLE_TIMEOUT_SECONDS,
+    TERMINATED_IDLE_TIMEOUT_SECONDS,
+    StreamEnd,
+)
 from dlf.logs.timestamps import split
 from dlf.logs.writer import HIGH_WATER_BYTES
 
@@ -64,9 +68,10 @@ class Tail:
         self._changed.set()
 
     def is_idle(self, now: float, seconds: float) -> bool:
-        """Whether this is the open stream of a running container, silent for that long."""
+        """Whether this follows a running container that was silent for that long."""
+        state = self.log.state
         is_silent = self._reading and now - self._last_read_at > seconds
-        return is_silent and not self.log.state.expects_end
+        return is_silent and state.follows and not state.expects_end
 
     def idle_stream(self, now: float) -> IdleStream | None:
         """This open stream, if it is silent for longer than its idle timeout."""
@@ -76,8 +81,9 @@ class Tail:
 
     def check(self, now: float) -> None:
         """Stop a stream that does not end, or had its slot for long. To be called every second."""
-        silence = now - self._last_read_at
-        if self.log.state.expects_end and silence > TERMINATED_IDLE_TIMEOUT_SECONDS:
+        state, silence = self.log.state, now - self._last_read_at
+        has_stalled = silence > IDLE_TIMEOUT_SECONDS and not state.follows
+        if has_stalled or (state.expects_end and silence > TERMINATED_IDLE_TIMEOUT_SECONDS):
             self.stop(StreamEnd.STALLED)
         elif self._context.waiting_tails and now - self._opened_at > SLOT_SECONDS:
             self.stop(StreamEnd.PREEMPTED)
@@ -181,7 +187,7 @@ class Tail:
                     target.pod,
                     target.container,
                     since_time=self.log.position.since or self._start,
-                    follow=self._context.options.follow,
+                    follow=self.log.state.follows,
                     previous=self.log.state.previous,
                 )
             )

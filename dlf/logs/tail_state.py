@@ -9,8 +9,13 @@ because something between here and there restarted. Its end does not tell which.
     clean end or stall, container has ended since                 open at once, for the rest
     stall, container runs                                         open at once
     preempted                                                     open at once
+    clean end of a catch-up, container runs                       open at once, to follow
     refused MAX_REFUSALS times, container has ended               given up
     all else                                                      open after a pause
+
+What was written before is read by a plain request (a catch-up): the API server sends it in far
+larger pieces than to a follower. Then the log is followed. A container that has just started has
+nothing to catch up with; one that has ended is never followed.
 """
 
 import enum
@@ -47,16 +52,32 @@ class TailState:
         finished: there is nothing to read any more.
         missing: why the end of the log was not read, or "".
         opened: a stream was open at least once.
+        follows: the stream that was started last goes on until its container ends.
+
+    Args:
+        terminated: see above.
+        previous: see above.
+        follow: the log is wanted until the container ends; else what there is.
+        catch_up: the container may have written for long before it was first seen.
     """
 
-    def __init__(self, *, terminated: bool, previous: bool = False, follow: bool = True) -> None:
+    def __init__(
+        self,
+        *,
+        terminated: bool,
+        previous: bool = False,
+        follow: bool = True,
+        catch_up: bool = False,
+    ) -> None:
         self.terminated = terminated
         self.previous = previous
         self.deleted = False
         self.finished = False
         self.missing = ""
         self.opened = False
+        self.follows = False
         self._follow = follow
+        self._catches_up = catch_up
         self._final_read = False
         self._was_clean = False
         self._failures = 0
@@ -78,6 +99,7 @@ class TailState:
             self._finish("" if self._was_clean else self._gone())
             return False
         self._final_read = self.terminated or not self._follow
+        self.follows = not (self._final_read or self._catches_up)
         return True
 
     def end_stream(self, end: StreamEnd, *, progress: bool, error: str = "") -> float:
@@ -101,6 +123,9 @@ class TailState:
             return self._finish("")
         if self.deleted:
             return self._finish(self._gone())
+        if end is StreamEnd.CLEAN and not self.follows:
+            self._catches_up = False
+            return 0.0
         if self._refusals >= MAX_REFUSALS and (self.terminated or not self._follow):
             return self._finish(error)
         if end is StreamEnd.PREEMPTED or (end is StreamEnd.STALLED and not self.terminated):

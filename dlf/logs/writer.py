@@ -6,6 +6,9 @@ a flag of its own; where that is forbidden, each write is preceded by a poll and
 PIPE_BUF, which a writable pipe takes at once. Pieces are whole lines up to PIPE_BUF in both cases,
 which makes them atomic: what others write to the same pipe comes between lines, not inside one.
 Regular files and /dev/null take everything at once.
+
+A line that comes alone is written at once. Under load, lines are written in the turn of the event
+loop in which they came: one write for all that was readable then, from however many logs.
 """
 
 import asyncio
@@ -17,10 +20,10 @@ import time
 from collections.abc import Callable
 
 PIPE_BUF = select.PIPE_BUF
-REST = 0.004
-"""Seconds for which the event loop rests after a small write that came right after another: the
-lines of many logs then come some at a time, which costs less for each."""
 _SMALL_WRITE_BYTES = 16 << 10
+RARE_SECONDS = 0.0005
+"""A line that comes so long after the one before is written at once. Others are written together
+with all that come in the same turn of the event loop: the turn costs more than their writing."""
 HIGH_WATER_BYTES = 1 << 20
 """Bytes waiting for the reader from which `write` waits."""
 
@@ -59,10 +62,9 @@ class Writer:
         self._chunk = b""  # being written
         self._at = 0
         self.waiting = 0
-        self._taken = 0  # bytes, since the last `_pump`
         self._scheduled = False
+        self._last_put_at = 0.0
         self._watching = False
-        self._wrote_at = 0.0
         self._room: asyncio.Future[None] | None = None
         self._empty: asyncio.Future[None] | None = None
         mode = os.fstat(fd).st_mode
@@ -100,17 +102,25 @@ class Writer:
             raise OutputClosed(self.closed.reason)
         if not lines:
             return
+        if not self._scheduled and len(lines) <= PIPE_BUF and self._is_rare():
+            self._queue.append(lines)
+            self.waiting += len(lines)
+            self._pump()
+            return
         if len(lines) < PIPE_BUF < self.waiting + len(lines) and not self._watching:
             self._write_some()  # a whole piece already: it does not wait for the other logs' lines
             if self.closed:
                 raise OutputClosed(self.closed.reason)
         self._queue.append(lines)
         self.waiting += len(lines)
-        self._taken += len(lines)
         if not self._scheduled:
-            # Once for all lines of this turn of the event loop, from however many pods.
             self._scheduled = True
             asyncio.get_running_loop().call_soon(self._pump)
+
+    def _is_rare(self) -> bool:
+        """Whether the last line came so long ago that no other is likely to come in this turn."""
+        last, self._last_put_at = self._last_put_at, time.monotonic()
+        return self._last_put_at - last > RARE_SECONDS
 
     async def wait_drained(self) -> None:
         """Wait until everything was given to the reader, or there is none."""
@@ -140,17 +150,10 @@ class Writer:
 
     def _pump(self) -> None:
         """Write until the reader has enough, then wait for it."""
-        is_small, self._taken = self._taken < _SMALL_WRITE_BYTES, 0
         done = self._write_some()
         self._scheduled = not done
         self._watch(not done)
         self._wake()
-        if done and is_small:
-            now = time.monotonic()
-            if now - self._wrote_at < 2 * REST:
-                time.sleep(REST)
-                now += REST
-            self._wrote_at = now
 
     def _wake(self) -> None:
         if self._room and self.waiting <= HIGH_WATER_BYTES // 2:

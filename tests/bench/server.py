@@ -129,6 +129,9 @@ class Server:
             )
             for block in old_lines(self.load):
                 connection.sendall(block)
+            if query.get("follow") != "true":
+                connection.sendall(chunk(b""))
+                return False
             if not self.load.rate:
                 time.sleep(3600)
             with self._lock:

@@ -10,7 +10,7 @@ from fake_api.logs import ContainerLog
 from dlf.kube.client import KubeClient
 from dlf.logs.log_options import LogOptions
 from dlf.logs.multiplexer import Multiplexer
-from dlf.manifest.observed import Pod
+from dlf.manifest.observed import Pod, PodStatus
 
 NAMESPACE = "ml"
 CONTAINER = "pytorch"
@@ -64,9 +64,22 @@ class MultiplexerFixture:
         )
 
     def start(
-        self, name: str, *containers: str, init: tuple[str, ...] = (), show: bool = True
+        self,
+        name: str,
+        *containers: str,
+        init: tuple[str, ...] = (),
+        show: bool = True,
+        has_run_long: bool = False,
     ) -> None:
-        """Create a pod whose containers run, with their first instances."""
+        """Create a pod whose containers run, with their first instances.
+
+        Args:
+            name: of the pod.
+            containers: their names.
+            init: names of init containers.
+            show: let the multiplexer see the pod.
+            has_run_long: it was not seen before its containers ran.
+        """
         containers = containers or (CONTAINER,)
         self._uids += 1
         self.api.store.create(
@@ -88,6 +101,8 @@ class MultiplexerFixture:
         )
         for each in (*containers, *init):
             self.log(name, each)
+        if show and not has_run_long:
+            self.show_pending(name)
         if show:
             self.show(name)
 
@@ -128,6 +143,11 @@ class MultiplexerFixture:
         """Let the multiplexer see the pod as it is."""
         rank = int(pod.rpartition("-")[2]) if pod[-1].isdigit() else None
         self.multiplexer.observe(self.pod(pod), "worker", rank)
+
+    def show_pending(self, pod: str) -> None:
+        """Let the multiplexer see the pod as it was before its containers were created."""
+        pending = msgspec.structs.replace(self.pod(pod), status=PodStatus(phase="Pending"))
+        self.multiplexer.observe(pending, "worker", None)
 
     def pod(self, name: str) -> Pod:
         """The pod as it is."""

@@ -55,11 +55,15 @@ async def test_every_line_comes_once_from_fifty_containers(
     chance = random.Random(7)
     api.split = lambda data: _pieces(data, chance)
     pods = [f"p-{number}" for number in range(CONTAINERS)]
+    written = dict.fromkeys(pods, 0)
     for number, pod in enumerate(pods):
-        fixture.start(pod)
         if most_bytes:
             cut_at_random(fixture.log(pod), most_bytes, number)
-    written = dict.fromkeys(pods, 0)
+        has_run_long = number % 2 == 0
+        if has_run_long:
+            fixture.log(pod).write(*numbered(number))
+            written[pod] = number
+        fixture.start(pod, has_run_long=has_run_long)
     for _ in range(SECONDS):
         for pod in pods:
             for _ in range(chance.randrange(10)):
@@ -606,6 +610,128 @@ async def test_helper_containers_are_left_out(api: FakeApi, client: KubeClient) 
     fixture.start("p-0", *containers, init=init)
     await settle()
     assert ["fetch-data", "pytorch"] == sorted(fixture.output.of("p-0"))
+    await fixture.multiplexer.aclose()
+
+
+def requests(api: FakeApi) -> list[str]:
+    """What was asked of each log request: `follow`, `since`, `previous`."""
+    queries = [each.query for each in api.requests if each.path.endswith("/log")]
+    names = {"follow": "follow", "sinceTime": "since", "previous": "previous"}
+    return [
+        " ".join(word for key, word in names.items() if query.get(key, "false") != "false")
+        for query in queries
+    ]
+
+
+@scenario
+async def test_old_lines_are_read_by_a_plain_request_before_the_log_is_followed(
+    api: FakeApi, client: KubeClient
+) -> None:
+    """A container that was first seen running: one request for what there is, one to follow."""
+    fixture = MultiplexerFixture(api, client)
+    fixture.log("p-0").write(*numbered(100))
+    fixture.start("p-0", has_run_long=True)
+    await settle()
+    fixture.log("p-0").write("line 100")
+    await settle()
+    assert numbered(101) == fixture.output.of("p-0")
+    assert ["", "follow since"] == requests(api)
+    await fixture.multiplexer.aclose()
+
+
+@scenario
+async def test_a_container_that_has_just_started_is_followed_at_once(
+    api: FakeApi, client: KubeClient
+) -> None:
+    """Its pod was seen before: there is nothing to catch up with, nor after a restart."""
+    fixture = MultiplexerFixture(api, client)
+    fixture.start("p-0")
+    await settle()
+    fixture.log("p-0").write("first")
+    await settle()
+    fixture.restart("p-0").write("second")
+    await settle()
+    assert ["first", "second"] == fixture.output.of("p-0")
+    assert ["follow", "follow", "since previous"] == sorted(requests(api))
+    await fixture.multiplexer.aclose()
+
+
+@scenario
+async def test_a_container_that_has_ended_is_not_followed(api: FakeApi, client: KubeClient) -> None:
+    """Its log is complete: a plain request is enough, also for the rest of it."""
+    fixture = MultiplexerFixture(api, client)
+    fixture.start("p-0", has_run_long=True)
+    fixture.start("p-1", show=False)
+    for pod in ("p-0", "p-1"):
+        fixture.log(pod).write(*numbered(3))
+    fixture.end("p-1")
+    assert await fixture.multiplexer.drain(60)
+    fixture.end("p-0")
+    assert await fixture.multiplexer.drain(60)
+    assert [numbered(3)] * 2 == [fixture.output.of(pod) for pod in ("p-0", "p-1")]
+    asked = [each for each in api.requests if each.path.endswith("/log")]
+    assert {"p-1": [""], "p-0": ["", "follow since", "since"]} == {
+        pod: [
+            words
+            for each, words in zip(asked, requests(api), strict=True)
+            if f"/{pod}/" in each.path
+        ]
+        for pod in ("p-0", "p-1")
+    }
+    await fixture.multiplexer.aclose()
+
+
+@pytest.mark.parametrize("event", ["rotation", "rotation of all", "restart", "end", "nothing"])
+@scenario
+async def test_what_happens_between_catching_up_and_following_costs_no_line(
+    api: FakeApi, client: KubeClient, event: str
+) -> None:
+    """The server refuses to follow for a moment; every line is printed once, or named as lost."""
+    fixture = MultiplexerFixture(api, client)
+    log = fixture.log("p-0")
+    log.write("0", "1", at="2026-01-02T03:04:05.000000001Z")
+    log.write("2", at="2026-01-02T03:04:06.000000001Z")
+    api.fail(verb="log", path="follow=true", status=503, times=1)
+    fixture.start("p-0", has_run_long=True)
+    while len(requests(api)) < 2:
+        await asyncio.sleep(0.01)
+    log.write("3", at="2026-01-02T03:04:06.000000002Z")
+    log.write("4", at="2026-01-02T03:04:09.000000001Z")
+    expected, gaps = ["0", "1", "2", "3", "4"], 0
+    match event:
+        case "rotation":
+            del log.rows[:2]
+        case "rotation of all":
+            del log.rows[:4]
+            expected, gaps = ["0", "1", "2", "4"], 1
+        case "restart":
+            fixture.restart("p-0").write("5", at="2026-01-02T03:04:10.000000001Z")
+            expected.append("5")
+        case "end":
+            fixture.end("p-0")
+        case _:
+            pass
+    await asyncio.sleep(30)
+    if event != "end":
+        fixture.end("p-0")
+    assert await fixture.multiplexer.drain(60)
+    await fixture.multiplexer.aclose()
+    assert expected == sorted(fixture.output.of("p-0"))
+    assert gaps == len([notice for notice in fixture.notices if "missing" in notice])
+    assert ([], []) == (fixture.multiplexer.unread, fixture.multiplexer.incomplete)
+
+
+@scenario
+async def test_catching_up_goes_on_where_it_broke(api: FakeApi, client: KubeClient) -> None:
+    """Three cuts inside the old lines: still a plain request, until all of them have come."""
+    fixture = MultiplexerFixture(api, client)
+    log = fixture.log("p-0")
+    log.write(*numbered(100))
+    log.cuts.extend(Cut(after=size) for size in (500, 1500, 3000))
+    fixture.start("p-0", has_run_long=True)
+    await asyncio.sleep(30)
+    assert numbered(100) == fixture.output.of("p-0")
+    assert ["", "since", "since", "since", "follow since"] == requests(api)
     await fixture.multiplexer.aclose()
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from dlf.logs.writer import HIGH_WATER_BYTES, PIPE_BUF, REST, OutputClosed, Writer
+from dlf.logs.writer import HIGH_WATER_BYTES, PIPE_BUF, OutputClosed, Writer
 
 LINES = b"".join(b"%06d %s\n" % (number, b"x" * (number % 300)) for number in range(20_000))
 
@@ -306,23 +306,26 @@ def test_writer_serves_a_socket() -> None:
     assert b"".join(b"%06d\n" % number for number in range(50_000)) == got
 
 
-def test_writer_rests_between_small_writes_that_follow_closely(
-    monkeypatch: pytest.MonkeyPatch,
+def test_writer_writes_in_the_turn_in_which_lines_come(
+    pipe: tuple[int, int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Many lines a second are written some at a time; a line now and then is not kept waiting."""
-    now = [100.0]
-    rests: list[float] = []
-    monkeypatch.setattr("dlf.logs.writer.time.monotonic", lambda: now[0])
-    monkeypatch.setattr("dlf.logs.writer.time.sleep", rests.append)
+    """A lone line is there at once; the lines of one turn of the event loop are one write."""
+    sizes: list[int] = []
+    write = os.write
+
+    def counted(fd: int, data: bytes) -> int:
+        sizes.append(write(fd, data))
+        return sizes[-1]
+
+    monkeypatch.setattr("dlf.logs.writer.os.write", counted)
 
     async def scenario() -> None:
-        with Path("/dev/null").open("wb") as file:
-            writer = Writer(file.fileno())
-            for pause, text in [(0, b"x\n"), (1.0, b"x\n"), (0.001, b"x\n"), (0.001, LINES)]:
-                now[0] += pause
-                await writer.write(text)
-                await writer.wait_drained()
-            writer.close()
+        writer = Writer(pipe[1])
+        for count in (1, 1, 100):
+            for _ in range(count):
+                writer.put(b"0123456789\n")
+            await asyncio.sleep(0)
+        writer.close()
 
     asyncio.run(scenario())
-    assert [REST] == rests
+    assert [11, 11, 1100] == sizes
