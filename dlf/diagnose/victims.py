@@ -17,7 +17,8 @@ _VICTIM = re.compile(
     # sockets of gloo, of torch's store and of rendezvous
     r"|Connection reset by (?:remote )?peer|DistStoreError|DistNetworkError"
     r"|RendezvousConnectionError|RendezvousClosedError|recvValue failed|failed to recv, got 0 bytes"
-    r"|gloo/transport/.*(?:Broken pipe|timed out|Timed out)|ConnectionResetError|BrokenPipeError"
+    r"|gloo/transport/.*(?:Broken pipe|timed out|Timed out|TIMEOUT)"
+    r"|ConnectionResetError|BrokenPipeError"
     # gRPC and TensorFlow
     r"|errors_impl\.(?:Unavailable|Aborted|Cancelled)Error|StatusCode\.UNAVAILABLE|Socket closed"
     r"|failed to connect to (?:all addresses|remote host)|Collective ops is aborted"

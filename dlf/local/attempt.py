@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 
 import msgspec
 
+from dlf.diagnose.log_evidence import find_evidence
 from dlf.local.console import Console
 from dlf.local.container import Container
 from dlf.local.job import LocalJob
@@ -21,6 +22,12 @@ KILL_GRACE_SECONDS = 3.0
 
 DRAIN_SECONDS = 30.0
 """Seconds that pods get to end by themselves when the job has succeeded."""
+
+CAUSE_SECONDS = 10.0
+"""Seconds that pods get to end by themselves when the first that failed had only lost a peer.
+
+The launcher of that peer may be slower to end: torchrun looks at its processes every 5 seconds.
+"""
 
 
 class PodEnd(msgspec.Struct, frozen=True):
@@ -90,6 +97,8 @@ class Attempt:
             self.succeeded = await self._decision()
             if self.succeeded:
                 await asyncio.wait(pods, timeout=DRAIN_SECONDS)
+            elif await self._only_lost_a_peer(pods):
+                await asyncio.wait(pods, timeout=CAUSE_SECONDS)
             await self._stop(pods)
             await asyncio.wait(pods)
         except BaseException:
@@ -108,6 +117,14 @@ class Attempt:
             decided = has_succeeded(self._plan.rules, codes, len(self._plan.processes))
             if decided is not None:
                 return decided
+
+    async def _only_lost_a_peer(self, pods: list[asyncio.Task[None]]) -> bool:
+        """Whether the pods that failed show no cause of their own, so that another one has it."""
+        failed = {end.process.pod for end in self.ends if end.code}
+        names = (process.pod for process in self._plan.processes)
+        ended = [task for name, task in zip(names, pods, strict=True) if name in failed]
+        await asyncio.wait(ended, timeout=KILL_GRACE_SECONDS)  # for their last lines
+        return all(find_evidence(self.last[pod].lines()).is_victim for pod in failed)
 
     async def _stop(self, pods: list[asyncio.Task[None]]) -> None:
         """SIGTERM, and SIGKILL for what is left."""

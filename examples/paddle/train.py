@@ -1,7 +1,7 @@
 """Data-parallel training with paddle.distributed, under `python -m paddle.distributed.launch`.
 
-The launcher meets its peers at PADDLE_MASTER, which the operator sets, and gives this script its
-rank; which pod becomes rank 0 is the launcher's choice.
+The launcher meets its peers at PADDLE_MASTER, which the operator sets, and gives this script the
+rank of its pod, which dlf sets.
 """
 
 from __future__ import annotations

@@ -318,6 +318,15 @@ def test_process_of_torch_multiprocessing_is_told_by_its_index() -> None:
             id="stopped torchrun",
         ),
         pytest.param(ends.PADDLE_SIGNAL.format(what="Termination signal"), id="stopped paddle"),
+        pytest.param(
+            "terminate called after throwing an instance of 'gloo::TimeoutException'\n"
+            "  what():  [/paddle/third_party/gloo/gloo/transport/tcp/pair.cc:584] TIMEOUT"
+            " self_rank = 2 pair_rank = 1 peer_str = [127.0.0.1]:14006\n"
+            + ends.PADDLE.format(
+                code=-6, detail=ends.PADDLE_SIGNAL.format(what="Process abort signal")
+            ),
+            id="paddle whose peer raised",
+        ),
     ],
 )
 def test_lost_peers_and_stops_mark_a_victim(text: str) -> None:

@@ -21,6 +21,21 @@ def test_run_ends_with_the_failed_rank(dlf: Dlf) -> None:
     assert "| last words\n" in told
 
 
+def test_run_names_the_cause_when_a_victim_ends_first(dlf: Dlf) -> None:
+    """A rank that lost its peer ends at once, the peer's launcher later: it is named."""
+    os.mkfifo(dlf.directory / "ends")  # what reads it goes on when what writes to it has ended
+    command = """
+    case $RANK in
+    0) exec 8>ends; echo "RuntimeError: [pair.cc] Connection closed by peer"; exit 1 ;;
+    1) cat ends; echo "ValueError: bad batch"; exit 3 ;;
+    esac
+    """
+    done = dlf.run(*LOCAL, "--command", command)
+    told = done.stderr.decode()
+    assert 1 == done.returncode, told
+    assert "rank 1): exit code 3" in told.partition("failed: ")[2].partition("\n")[0], told
+
+
 def test_run_kills_what_ignores_sigterm(dlf: Dlf) -> None:
     """After a short grace, the process group and what has left it are killed."""
     command = """

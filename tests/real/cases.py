@@ -84,12 +84,11 @@ SMALL = (
         name="PaddlePaddle",
         environment=PADDLE,
         framework="paddle",
-        flags=("--num_worker", "2"),
-        command="python3 -m paddle.distributed.launch --log_dir $(mktemp -d)"
-        " examples/paddle/train.py",
+        flags=("--num_worker", "3"),
+        command="python3 -m paddle.distributed.launch examples/paddle/train.py",
         library="Paddle",
-        pods=_WORKERS,
-        size=2,
+        pods=("worker-0", "worker-1", "worker-2"),
+        size=3,
         killed=247,  # 256 - 9, by Paddle's launcher
     ),
     Case(
@@ -162,6 +161,17 @@ LARGE = (
         library="megatron-core",
         pods=_MASTER_AND_WORKERS,
         size=3,
+    ),
+    Case(
+        name="Horovod, PyTorch",
+        environment=environments.HOROVOD,
+        framework="horovod",
+        flags=("--num_worker", "2"),
+        command="python3 examples/horovod/train.py",
+        library="Horovod",
+        pods=("launcher",),
+        size=2,
+        ordered=False,
     ),
     Case(
         name="MindSpore",

@@ -154,9 +154,31 @@ DEEPSPEED = Environment(
     ),
 )
 MEGATRON = Environment("megatron", over=TORCH)
+_TODAYS_CXX = ("set(CMAKE_CXX_STANDARD 14)", "set(CMAKE_CXX_STANDARD 20)")  # torch 2.15 needs it
+HOROVOD = Environment(
+    "horovod",
+    over=TORCH,
+    sources=(
+        Source(
+            "horovod==0.28.1",
+            edits={
+                "CMakeLists.txt": _TODAYS_CXX,
+                "horovod/torch/CMakeLists.txt": _TODAYS_CXX,
+            },
+            variables={
+                "HOROVOD_WITH_PYTORCH": "1",
+                "HOROVOD_WITH_MPI": "1",
+                "HOROVOD_CPU_OPERATIONS": "MPI",
+                "HOROVOD_WITHOUT_GLOO": "1",
+                "HOROVOD_WITHOUT_TENSORFLOW": "1",
+                "HOROVOD_WITHOUT_MXNET": "1",
+            },
+        ),
+    ),
+)
 MINDSPORE = Environment("mindspore")
 
 SMALL = (TORCH_OF_DEBIAN, MPI, MXNET, PADDLE, TENSORFLOW, JAX)
 """What every run of the tests uses."""
-LARGE = (TORCH, DEEPSPEED, MEGATRON, MINDSPORE)
+LARGE = (TORCH, DEEPSPEED, MEGATRON, MINDSPORE, HOROVOD)
 """What only `-m "real and large"` uses: gigabytes, or minutes of compiling."""
