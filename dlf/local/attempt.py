@@ -3,6 +3,7 @@
 import asyncio
 import signal
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from datetime import UTC, datetime
 
 import msgspec
@@ -19,6 +20,11 @@ from dlf.logs.log_end import EndBudget, LogEnd
 
 KILL_GRACE_SECONDS = 3.0
 """Seconds between SIGTERM and SIGKILL; and for the last output, when dlf has to end."""
+
+SETTLE_SECONDS = 1.0
+"""Seconds after a success in which a failure still fails the job. Kubelet looks at its pods once a
+second and an operator decides from what it sees then, so the order of ends within a second has no
+meaning; a rule that depended on it would give another result each time."""
 
 DRAIN_SECONDS = 30.0
 """Seconds that pods get to end by themselves when the job has succeeded."""
@@ -90,17 +96,18 @@ class Attempt:
 
         Raises:
             UsageError: a program or directory is not there.
-            BrokenPipeError: the reader of standard output has gone.
         """
         pods = [asyncio.create_task(self._pod(process)) for process in self._plan.processes]
         try:
             self.succeeded = await self._decision()
-            if self.succeeded:
+            if self.succeeded and not self._plan.rules.stops_rest:
                 await asyncio.wait(pods, timeout=DRAIN_SECONDS)
             elif await self._only_lost_a_peer(pods):
                 await asyncio.wait(pods, timeout=CAUSE_SECONDS)
             await self._stop(pods)
             await asyncio.wait(pods)
+            if self.succeeded and self._plan.rules.stops_rest:
+                self.stopped = []  # as the manifest has it
         except BaseException:
             await self._stop(pods)
             await asyncio.wait(pods, timeout=KILL_GRACE_SECONDS)
@@ -109,14 +116,27 @@ class Attempt:
             raise
 
     async def _decision(self) -> bool:
+        """What the operator decides: a success only if no failure comes within a second of it."""
+        number = len(self._plan.processes)
         while True:
-            error = await self._events.get()
-            if error:
-                raise error
-            codes = {end.process.pod: end.code for end in self.ends}
-            decided = has_succeeded(self._plan.rules, codes, len(self._plan.processes))
-            if decided is not None:
-                return decided
+            await self._next_event()
+            decided = self._decided()
+            if decided:
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(SETTLE_SECONDS):
+                        while self._decided() and len(self.ends) < number:
+                            await self._next_event()
+                return self._decided() is True
+            if decided is False:
+                return False
+
+    async def _next_event(self) -> None:
+        if error := await self._events.get():
+            raise error
+
+    def _decided(self) -> bool | None:
+        codes = {end.process.pod: end.code for end in self.ends}
+        return has_succeeded(self._plan.rules, codes, len(self._plan.processes))
 
     async def _only_lost_a_peer(self, pods: list[asyncio.Task[None]]) -> bool:
         """Whether the pods that failed show no cause of their own, so that another one has it."""

@@ -48,8 +48,6 @@ class Console:
             output: in chunks.
             last: gets the lines.
 
-        Raises:
-            BrokenPipeError: the reader of standard output has gone.
         """
         renderer = LineRenderer(target, self._options, self._files, self._collapser)
         lines = LineBuffer()
@@ -64,10 +62,9 @@ class Console:
 
     async def repeats(self) -> None:
         """With `--log_collapse`: print, again and again, what was repeated and how often."""
-        with suppress(BrokenPipeError):
-            while self._collapser:
-                await asyncio.sleep(COLLAPSE_WINDOW_SECONDS)
-                await self._print_repeats(time.monotonic())
+        while self._collapser:
+            await asyncio.sleep(COLLAPSE_WINDOW_SECONDS)
+            await self._print_repeats(time.monotonic())
 
     async def finish(self) -> None:
         """Wait until all was given to the reader of standard output."""
@@ -98,12 +95,10 @@ class Console:
             await self._write(line)
 
     async def _write(self, text: bytes) -> None:
-        try:
+        with suppress(OutputClosed):  # it was told once
             await self._writer.write(text)
-        except OutputClosed as closed:
-            if not closed.reason:
-                raise BrokenPipeError from closed
 
     def _output_closed(self, closed: OutputClosed) -> None:
+        """A reader that has enough, such as `head`, is no fault: the job goes on to its result."""
         if closed.reason:
             self._notify(f"{closed.reason}; the job goes on, unseen")

@@ -7,6 +7,7 @@ import msgspec
 
 from dlf.build_info import self_command
 from dlf.frameworks import kind_of
+from dlf.local.addresses import HOST
 from dlf.local.network import Network
 from dlf.local.process import PodProcess, expand, expand_all, field_values, replicas
 from dlf.local.rules import Rules, kubeflow_rules, volcano_rules
@@ -37,31 +38,39 @@ class LocalJob(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def local_job(
-    manifest: Manifest, *, leader: str, allocate: Callable[[], int], scratch: str
+    manifest: Manifest,
+    *,
+    leader: str,
+    new_host: Callable[[], str],
+    new_port: Callable[[int], int],
+    scratch: str,
 ) -> LocalJob:
     """The processes of a job.
 
     Args:
         manifest: the resource as it would be submitted.
         leader: the role whose pod 0 completes the job, or "" for the operator's own rule.
-        allocate: returns a free port, another one each time.
+        new_host: returns the address of another pod.
+        new_port: returns another port, the one it is given if that is free.
         scratch: path of a directory for this job alone.
     """
     job, spec, kind = manifest.metadata.name, manifest.spec, kind_of(manifest)
+    if isinstance(spec, mpijob.MPIJobSpec):
+        return _mpi(job, spec, kind, Network(job, new_host, new_port, scratch))
+    if isinstance(spec, VolcanoJobSpec):
+        templates = {task.name: task.template for task in spec.tasks}
+        roles = {task.name: task.replicas for task in spec.tasks}
+        rules = volcano_rules(job, spec, leader)
+    else:
+        templates = {role: each.template for role, each in spec.replica_specs.items()}
+        roles = {role: each.replicas for role, each in spec.replica_specs.items()}
+        rules = kubeflow_rules(job, spec, kind)
+    pods = replicas(job, roles)
+    # A pod that is alone needs no address of its own, and some launchers know 127.0.0.1 only.
+    network = Network(job, new_host if len(pods) > 1 else lambda: HOST, new_port, scratch)
+    for replica in pods:
+        network.host(replica.pod)  # addresses in the order of ranks
     unranked = kind.unranked(manifest.metadata.annotations)
-    network = Network(job, allocate, scratch)
-    match spec:
-        case VolcanoJobSpec():
-            templates = {task.name: task.template for task in spec.tasks}
-            roles = {task.name: task.replicas for task in spec.tasks}
-            rules = volcano_rules(job, spec, leader)
-            files = volcano.host_files(job, roles, network)
-        case mpijob.MPIJobSpec():
-            return _mpi(job, spec, kind, network)
-        case _:
-            templates = {role: each.template for role, each in spec.replica_specs.items()}
-            roles = {role: each.replicas for role, each in spec.replica_specs.items()}
-            rules, files = kubeflow_rules(job, spec, kind), {}
     return LocalJob(
         processes=tuple(
             _process(
@@ -72,10 +81,10 @@ def local_job(
                 network,
                 kind.environment(replica, network),
             )
-            for replica in replicas(job, roles)
+            for replica in pods
         ),
         rules=rules,
-        files=files,
+        files=volcano.host_files(job, roles, network) if kind == volcano.VOLCANO_JOB else {},
     )
 
 
@@ -118,7 +127,7 @@ def _process(
         rank=rank,
         container=container.name,
         argv=argv,
-        programs=(argv[0], *{"mpirun"}.intersection(argv)),
+        programs=(*{"mpirun"}.intersection(argv), argv[0]),
         env=variables,
         accelerators=_accelerators(template),
     )

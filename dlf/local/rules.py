@@ -19,12 +19,14 @@ class Rules(msgspec.Struct, frozen=True, kw_only=True):
         fatal: the job has failed as soon as one of these pods has.
         restarts: how often containers are restarted in place, all pods together.
         attempts: how often the whole job is started.
+        stops_rest: pods that still run when the job has ended are stopped at once.
     """
 
     succeed: tuple[frozenset[str], ...]
     fatal: frozenset[str]
     restarts: int = 0
     attempts: int = 1
+    stops_rest: bool = False
 
 
 def has_succeeded(rules: Rules, codes: Mapping[str, int], pods: int) -> bool | None:
@@ -55,6 +57,7 @@ def kubeflow_rules(job: str, spec: KubeflowJobSpec, kind: JobKind) -> Rules:
         succeed=(frozenset(pods_of(job, decider, roles[decider])),),
         fatal=frozenset(pod for role, count in roles.items() for pod in pods_of(job, role, count)),
         restarts=restarts,
+        stops_rest=spec.run_policy.clean_pod_policy in {"Running", "All"},
     )
 
 

@@ -1,6 +1,7 @@
 """Run a rendered job on this machine, from its first process to its outcome."""
 
 import asyncio
+import re
 import secrets
 import shutil
 import signal
@@ -11,10 +12,10 @@ from pathlib import Path
 from dlf.errors import UsageError
 from dlf.frameworks import kind_of
 from dlf.local import accelerators
+from dlf.local.addresses import LocalAddresses
 from dlf.local.attempt import Attempt
 from dlf.local.console import Console
 from dlf.local.job import TOKEN, TOKEN_VARIABLE, LocalJob, local_job
-from dlf.local.network import free_ports
 from dlf.local.reaper import MARK_VARIABLE, Reaper
 from dlf.local.result import conclude
 from dlf.logs.log_options import LogOptions
@@ -23,6 +24,7 @@ from dlf.outcome.outcome import Outcome
 
 _TMP = "/tmp"  # noqa: S108 - the directory in it has an unguessable name, and must be new
 
+_MSRUN = re.compile(r"(?:^|[\s;&|(/])msrun(?=\s|$)")
 _INSTALL = {
     "bash": "every command is run by `bash -c`: install bash",
     "mpirun": "install Open MPI; on Debian: apt-get install openmpi-bin",
@@ -61,27 +63,32 @@ async def run(
 
     Raises:
         UsageError: bash, mpirun or a directory is not there, or cannot be written.
-        BrokenPipeError: the reader of standard output has gone.
     """
     mark = secrets.token_hex(16)
     scratch = f"{env.get('TMPDIR') or _TMP}/dlf-{mark}"
-    ports = free_ports(secrets.randbits(32))
-    job = local_job(manifest, leader=leader, allocate=partial(next, ports), scratch=scratch)
-    environments = _environments(job, env, mark, notify)
-    _check_machine(job, environments, working_dir)
-    # A parent may leave it ignored, and then the kernel keeps no exit codes.
-    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-    reaper = Reaper(mark, scratch)
-    try:
-        _write(_with_token(job), scratch)
-        console = Console(stdout, log_options(len(job.processes)), notify)
+    with LocalAddresses(secrets.randbits(32)) as addresses:
+        job = local_job(
+            manifest,
+            leader=leader,
+            new_host=addresses.host,
+            new_port=addresses.port,
+            scratch=scratch,
+        )
+        environments = _environments(job, env, mark, notify)
+        _check_machine(job, environments, working_dir)
+        # A parent may leave it ignored, and then the kernel keeps no exit codes.
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        reaper = Reaper(mark, scratch)
         try:
-            start = partial(Attempt, job, environments, working_dir, reaper, console, notify)
-            return await _follow(manifest, job, start, console, timeout, notify, strict=strict)
+            _write(_with_token(job), scratch)
+            console = Console(stdout, log_options(len(job.processes)), notify)
+            try:
+                start = partial(Attempt, job, environments, working_dir, reaper, console, notify)
+                return await _follow(manifest, job, start, console, timeout, notify, strict=strict)
+            finally:
+                console.close()
         finally:
-            console.close()
-    finally:
-        reaper.close()
+            reaper.close()
 
 
 async def _follow(
@@ -174,6 +181,13 @@ def _check_machine(
     job: LocalJob, environments: Mapping[str, Mapping[str, str]], working_dir: str
 ) -> None:
     """What the processes need is better known before the first of them runs."""
+    pods = len(job.processes)
+    if pods > 1 and any(_MSRUN.search(process.argv[-1]) for process in job.processes):
+        raise UsageError(
+            f"msrun cannot run in {pods} pods on one machine: it takes the master's address for its"
+            " own in each of them",
+            "give --num_worker 1 and start all processes by one msrun, or start python3 without it",
+        )
     if working_dir and not Path(working_dir).is_dir():
         raise UsageError(f"--working_dir={working_dir!r}: there is no such directory here")
     for process in job.processes:

@@ -53,6 +53,7 @@ RICH_ARGV = [
     *("--priority_class", "high", "--queue", "team-a", "--max_retry", "2"),
 ]
 RICH_OWN = {
+    "tf": ["--num_ps", "2", "--num_chief", "1", "--num_evaluator", "1", "--num_worker", "4"],
     "paddle": ["--num_ps", "2", "--num_worker", "4"],
     "mxnet": ["--num_ps", "2", "--num_worker", "4"],
     "horovod": ["--work_images", "mpi:1", "--num_worker", "4", "--slots_per_worker", "8"],

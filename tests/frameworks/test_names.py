@@ -33,7 +33,7 @@ def test_every_derived_name_is_a_label(
     argv = ["--num_worker", str(workers)]
     if name == "megatron":
         argv = ["--cluster", f"{'r' * 20}=2,worker={workers}"]
-    if name in {"paddle", "mxnet"}:
+    if name in {"paddle", "mxnet", "tf"}:
         argv += ["--num_ps", str(workers)]
     rendered = as_json(render(name, kind, argv, {"KFJ_PIPELINE_NAME": pipeline}))
     job = rendered["metadata"]["name"]

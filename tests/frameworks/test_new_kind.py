@@ -3,17 +3,15 @@
 The made-up kind below is all that such a change consists of; nothing else of dlf is touched.
 """
 
-import itertools
-
 import msgspec
 import pytest
+from local.planning import planned
 
 from dlf.diagnose.roles import PodIdentity, roles_of
 from dlf.frameworks import BY_NAME, _kubeflow, job_kinds, job_state, kind_of
 from dlf.frameworks._pod import pod_template
 from dlf.frameworks._shell import bash
 from dlf.frameworks.framework import Framework
-from dlf.local.job import local_job
 from dlf.manifest.jobs.kind import JobKind, LocalNetwork, Replica, pod_name
 from dlf.manifest.jobs.kubeflow import KubeflowJobSpec, ReplicaSpec, training_operator_kind
 from dlf.manifest.manifest import Manifest, to_json
@@ -83,9 +81,8 @@ def test_new_kind_is_permitted(manifest: Manifest) -> None:
 
 def test_new_kind_runs_on_this_machine(manifest: Manifest) -> None:
     """With its environment and its deciding role."""
-    ports = itertools.count(20000)
-    job = local_job(manifest, leader="", allocate=lambda: next(ports), scratch="/scratch")
+    job = planned(manifest)
     pods = [f"newjob-1f2e-{pod}" for pod in ("boss-0", "worker-0", "worker-1")]
     assert pods == [process.pod for process in job.processes]
-    assert {process.env["BOSS"] for process in job.processes} == {"127.0.0.1:20000"}
+    assert {process.env["BOSS"] for process in job.processes} == {"127.64.0.1:7000"}
     assert (frozenset(pods[:1]),) == job.rules.succeed

@@ -73,7 +73,18 @@ def test_backend_that_a_framework_has_not_is_a_usage_error(name: str, backend: s
 COMMAND, DIRECTORY = "python3 mnist.py", "/mnt/"
 # The flags and defaults of the platform's templates, framework by framework.
 PLATFORM: list[tuple[str, dict[str, Any]]] = [
-    ("tf", {"image": "", "working_dir": DIRECTORY, "command": COMMAND, "num_worker": 3}),
+    (
+        "tf",
+        {
+            "image": "",
+            "working_dir": DIRECTORY,
+            "command": COMMAND,
+            "num_worker": 3,
+            "num_ps": 0,
+            "num_chief": 0,
+            "num_evaluator": 0,
+        },
+    ),
     ("pytorch", {"image": "", "working_dir": DIRECTORY, "command": COMMAND, "num_worker": 3}),
     (
         "paddle",
@@ -174,7 +185,7 @@ BAD = [
     *[(f, ["--num_worker", "2.5"], "--num_worker='2.5' is not valid; write") for f in WORKERS],
     *[
         (f, ["--num_ps", "-1"], "--num_ps='-1' is not valid; write a whole number")
-        for f in ("paddle", "mxnet")
+        for f in ("paddle", "mxnet", "tf")
     ],
     *[
         (f, ["--slots_per_worker", "0"], "--slots_per_worker='0' is not valid; write a")
@@ -190,6 +201,8 @@ BAD = [
         for f in BY_NAME
         if f not in {"horovod", "mpi", "colossalai"}
     ],
+    ("tf", ["--num_chief", "2"], "--num_chief='2' is not valid; write 0 or 1"),
+    ("tf", ["--num_evaluator", "2"], "--num_evaluator='2' is not valid; write 0 or 1"),
     ("megatron", ["--num_worker", "3"], "unknown flag '--num_worker'"),
     (
         "megatron",

@@ -67,14 +67,20 @@ def test_run_stops_workers_that_outlive_the_master(
     ids=["lenient", "strict"],
 )
 def test_run_reports_pods_that_fail_after_success(
-    here: Here, strict: bool, code: ExitCode, failures: int
+    here: Here,
+    strict: bool,
+    code: ExitCode,
+    failures: int,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """A worker that fails once the job has succeeded is a warning; with --strict a failure."""
     command = """
     [ $RANK != 0 ] || { echo $$ > it; mv it master; exit; }
     until [ -e master ] && ! kill -0 $(cat master) 2> /dev/null; do sleep 0.05; done
+    sleep 1
     exit 3
     """
+    monkeypatch.setattr(attempt, "SETTLE_SECONDS", 0.0)
     outcome = here.run(rendered("pytorch", num_worker=2, command=command), strict=strict)
     assert (code, failures) == (outcome.code, len(outcome.failures))
     (warning,) = outcome.warnings
@@ -119,8 +125,9 @@ def test_run_names_the_first_cause_first(here: Here) -> None:
     """The order of failures is that of time, not of ranks."""
     command = """
     case $RANK in
-    2) echo 'the cause'; : > failed; exit 9;;
-    *) until [ -e failed ]; do sleep 0.01; done; sleep 0.$RANK; exit 1;;
+    2) echo 'the cause'; echo $$ > it; mv it failed; exit 9;;
+    *) until [ -e failed ] && ! kill -0 $(cat failed) 2> /dev/null; do sleep 0.01; done
+       sleep 0.5; exit 1;;
     esac
     """
     outcome = here.run(rendered("pytorch", num_worker=3, command=command))
@@ -141,3 +148,17 @@ def test_run_says_when_there_are_no_cards(here: Here) -> None:
     manifest = rendered("pytorch", num_worker=1, command="true", env=(("GPU_NUM", "2"),))
     assert ExitCode.SUCCEEDED == here.run(manifest).code
     assert "the job asks for accelerators, and this machine has none: it runs without" in here.said
+
+
+def test_run_decides_the_same_each_time(here: Here) -> None:
+    """A rank that fails beside a Master that succeeds fails the job, whichever ends first."""
+    manifest = rendered("pytorch", num_worker=2, command="exit $RANK")
+    assert [ExitCode.FAILED] * 100 == [here.run(manifest).code for _ in range(100)]
+
+
+def test_run_stops_what_the_operator_would_remove(here: Here) -> None:
+    """Parameter servers do not end by themselves: the chief's success ends them, without a note."""
+    command = """[[ $TF_CONFIG == *'"type": "chief"'* ]] || exec sleep 1000"""
+    manifest = rendered("tf", num_worker=1, num_chief=1, num_ps=1, command=command)
+    outcome = here.run(manifest)
+    assert (ExitCode.SUCCEEDED, ()) == (outcome.code, outcome.warnings)

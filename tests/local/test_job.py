@@ -19,16 +19,16 @@ def environments(job: LocalJob, *prefixes: str) -> dict[str, dict[str, str]]:
     }
 
 
-def test_plan_pytorch_is_that_of_training_operator() -> None:
+def test_local_job_pytorch_is_that_of_training_operator() -> None:
     """Every pod meets the Master; the number of processes is the container's own."""
     job = planned(rendered("pytorch", num_worker=2))
     common = {
-        "MASTER_ADDR": "127.0.0.1",
-        "MASTER_PORT": "20000",
+        "MASTER_ADDR": "127.64.0.1",
+        "MASTER_PORT": "23456",
         "WORLD_SIZE": "2",
         "PET_NNODES": "2",
-        "PET_MASTER_ADDR": "127.0.0.1",
-        "PET_MASTER_PORT": "20000",
+        "PET_MASTER_ADDR": "127.64.0.1",
+        "PET_MASTER_PORT": "23456",
         "PET_NPROC_PER_NODE": "1",
         "PYTHONUNBUFFERED": "1",
         "NCCL_SOCKET_IFNAME": "lo",
@@ -45,16 +45,16 @@ def test_plan_pytorch_is_that_of_training_operator() -> None:
     assert "run me" == master.argv[-1]
 
 
-def test_plan_operator_wins_over_the_container() -> None:
+def test_local_job_operator_wins_over_the_container() -> None:
     """As on Kubernetes, where the operator appends its variables to the user's."""
     job = planned(rendered("pytorch", num_worker=1, env=(("RANK", "9"), ("MINE", "1"))))
     assert {"master-0": {"RANK": "0", "MINE": "1"}} == environments(job, "RANK", "MINE")
 
 
-def test_plan_tf_config_has_a_port_for_each_worker() -> None:
+def test_local_job_tf_config_has_a_port_for_each_worker() -> None:
     """TF_CONFIG tells all workers the same cluster, and each one its index."""
     job = planned(rendered("tf", num_worker=2))
-    cluster = {"worker": ["127.0.0.1:20000", "127.0.0.1:20001"]}
+    cluster = {"worker": ["127.64.0.1:2222", "127.64.0.2:20000"]}
     expected = [
         {"cluster": cluster, "task": {"type": "worker", "index": index}, "environment": "cloud"}
         for index in range(2)
@@ -63,44 +63,66 @@ def test_plan_tf_config_has_a_port_for_each_worker() -> None:
     assert ["tensorflow", "tensorflow"] == [process.container for process in job.processes]
 
 
-def test_plan_tf_of_one_worker_has_no_config() -> None:
+def test_local_job_tf_has_the_roles_of_the_strategies() -> None:
+    """TF_CONFIG names chief, evaluator and servers too; only chief and workers have ranks."""
+    job = planned(rendered("tf", num_chief=1, num_evaluator=1, num_ps=1, num_worker=1))
+    assert {
+        "chief": ["127.64.0.1:2222"],
+        "evaluator": ["127.64.0.2:20000"],
+        "ps": ["127.64.0.3:20001"],
+        "worker": ["127.64.0.4:20002"],
+    } == json.loads(job.processes[0].env["TF_CONFIG"])["cluster"]
+    assert [("chief", 0), ("evaluator", None), ("ps", None), ("worker", 1)] == [
+        (process.role, process.rank) for process in job.processes
+    ]
+    assert {frozenset({"tfjob-1f2e-chief-0"})} == set(job.rules.succeed)
+
+
+def test_local_job_of_one_pod_is_the_well_known_address() -> None:
+    """Some launchers know 127.0.0.1 only; a pod that is alone is told apart from nobody."""
+    (process,) = planned(rendered("pytorch", num_worker=1)).processes
+    assert ("127.0.0.1", "23456") == (process.env["MASTER_ADDR"], process.env["MASTER_PORT"])
+
+
+def test_local_job_tf_of_one_worker_has_no_config() -> None:
     """The operator gives none to a job of one replica."""
     (process,) = planned(rendered("tf", num_worker=1)).processes
     assert "TF_CONFIG" not in process.env
 
 
-def test_plan_paddle_meets_in_worker_0() -> None:
+def test_local_job_paddle_meets_in_worker_0() -> None:
     """Collective training: no rank is injected, worker 0 serves the rendezvous."""
     common = {
         "PADDLE_JOB_ID": "paddlejob-1f2e",
         "PADDLE_NNODES": "2",
-        "PADDLE_MASTER": "127.0.0.1:20000",
+        "PADDLE_MASTER": "127.64.0.1:36543",
     }
     assert {
-        "worker-0": common | {"POD_IP_DUMMY": "127.0.0.1"},
-        "worker-1": common,
+        "worker-0": common | {"POD_IP": "127.64.0.1", "POD_IP_DUMMY": "127.64.0.1"},
+        "worker-1": common | {"POD_IP": "127.64.0.2"},
     } == environments(planned(rendered("paddle", num_worker=2)), "PADDLE_", "POD_IP")
 
 
-def test_plan_paddle_meets_in_the_master() -> None:
+def test_local_job_paddle_meets_in_the_master() -> None:
     """With parameter servers, each role is told what it is."""
     common = {
         "PADDLE_JOB_ID": "paddlejob-1f2e",
         "PADDLE_NNODES": "2",
-        "PADDLE_MASTER": "127.0.0.1:20000",
+        "PADDLE_MASTER": "127.64.0.1:36543",
     }
     assert {
-        "master-0": common | {"POD_IP_DUMMY": "127.0.0.1", "PADDLE_SERVER_NUM": "1"},
-        "worker-0": common | {"PADDLE_TRAINER_NUM": "1"},
+        "master-0": common
+        | {"POD_IP": "127.64.0.1", "POD_IP_DUMMY": "127.64.0.1", "PADDLE_SERVER_NUM": "1"},
+        "worker-0": common | {"POD_IP": "127.64.0.2", "PADDLE_TRAINER_NUM": "1"},
     } == environments(planned(rendered("paddle", num_ps=1, num_worker=1)), "PADDLE_", "POD_IP")
 
 
-def test_plan_mxnet_has_the_variables_of_ps_lite() -> None:
+def test_local_job_mxnet_has_the_variables_of_ps_lite() -> None:
     """DMLC_* for ps-lite, with the scheduler's port, and all addresses in MX_CONFIG."""
     job = planned(rendered("mxnet", num_ps=1, num_worker=1))
     common = {
-        "DMLC_PS_ROOT_URI": "127.0.0.1",
-        "DMLC_PS_ROOT_PORT": "20000",
+        "DMLC_PS_ROOT_URI": "127.64.0.1",
+        "DMLC_PS_ROOT_PORT": "9091",
         "DMLC_NUM_SERVER": "1",
         "DMLC_NUM_WORKER": "1",
         "DMLC_USE_KUBERNETES": "1",
@@ -112,29 +134,29 @@ def test_plan_mxnet_has_the_variables_of_ps_lite() -> None:
     } == environments(job, "DMLC_")
     assert {
         "cluster": {
-            "scheduler": [{"url": "127.0.0.1", "port": 20000}],
-            "server": [{"url": "127.0.0.1", "port": 20001}],
-            "worker": [{"url": "127.0.0.1", "port": 20002}],
+            "scheduler": [{"url": "127.64.0.1", "port": 9091}],
+            "server": [{"url": "127.64.0.2", "port": 20000}],
+            "worker": [{"url": "127.64.0.3", "port": 20001}],
         },
         "labels": {"scheduler": "", "server": "", "worker": ""},
         "task": {"type": "worker", "index": 0},
     } == json.loads(job.processes[2].env["MX_CONFIG"])
 
 
-def test_plan_mxnet_on_volcano_has_one_address_for_the_scheduler() -> None:
+def test_local_job_mxnet_on_volcano_has_one_address_for_the_scheduler() -> None:
     """The rendered address and port of the scheduler become those of this machine."""
     job = planned(rendered("mxnet", volcano=True, num_worker=1))
-    expected = {"DMLC_PS_ROOT_URI": "127.0.0.1", "DMLC_PS_ROOT_PORT": "20000"}
+    expected = {"DMLC_PS_ROOT_URI": "127.64.0.1", "DMLC_PS_ROOT_PORT": "9091"}
     assert {"scheduler-0": expected, "worker-0": expected} == environments(job, "DMLC_PS")
 
 
-def test_plan_volcano_has_the_variables_of_the_plugins() -> None:
+def test_local_job_volcano_has_the_variables_of_the_plugins() -> None:
     """Index within the task, hosts and size of each task, files in place of /etc/volcano."""
     job = planned(rendered("megatron", cluster=(("ps-x", 1), ("worker", 2))))
     common = {
-        "VC_PS_X_HOSTS": "127.0.0.1",
+        "VC_PS_X_HOSTS": "127.64.0.1",
         "VC_PS_X_NUM": "1",
-        "VC_WORKER_HOSTS": "127.0.0.1,127.0.0.1",
+        "VC_WORKER_HOSTS": "127.64.0.2,127.64.0.3",
         "VC_WORKER_NUM": "2",
         "DLF_VOLCANO_DIR": "/scratch",
     }
@@ -147,22 +169,22 @@ def test_plan_volcano_has_the_variables_of_the_plugins() -> None:
         )
     } == environments(job, "VC_", "VK_", "DLF_")
     assert [0, 1, 2] == [process.rank for process in job.processes]
-    assert {"ps_x.host": "127.0.0.1\n", "worker.host": "127.0.0.1\n" * 2} == job.files
+    assert {"ps_x.host": "127.64.0.1\n", "worker.host": "127.64.0.2\n127.64.0.3\n"} == job.files
 
 
-def test_plan_volcano_torch_meets_in_the_first_pod() -> None:
+def test_local_job_volcano_torch_meets_in_the_first_pod() -> None:
     """The rendered rendezvous, by the name of a host of the svc plugin, is on this machine."""
     job = planned(rendered("deepspeed", num_worker=2))
     expected = {
-        "MASTER_ADDR": "127.0.0.1",
-        "MASTER_PORT": "20000",
-        "PET_MASTER_ADDR": "127.0.0.1",
-        "PET_MASTER_PORT": "20000",
+        "MASTER_ADDR": "127.64.0.1",
+        "MASTER_PORT": "23456",
+        "PET_MASTER_ADDR": "127.64.0.1",
+        "PET_MASTER_PORT": "23456",
     }
     assert {"worker-0": expected, "worker-1": expected} == environments(job, "MASTER", "PET_MASTER")
 
 
-def test_plan_mpi_is_the_launcher_alone() -> None:
+def test_local_job_mpi_is_the_launcher_alone() -> None:
     """mpirun finds a host file with a slot for each rank; the launcher's end is the job's."""
     job = planned(rendered("horovod", num_worker=3, slots_per_worker=2))
     (launcher,) = job.processes
@@ -174,7 +196,7 @@ def test_plan_mpi_is_the_launcher_alone() -> None:
 
 
 @pytest.mark.parametrize("name", BY_NAME)
-def test_plan_covers_every_framework(name: str) -> None:
+def test_local_job_covers_every_framework(name: str) -> None:
     """The default job of each framework can be started, with commands as rendered."""
     framework = BY_NAME[name]
     manifest = framework.render(framework.settings(), framework.kinds[0], "1f2e")

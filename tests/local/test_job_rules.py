@@ -26,7 +26,7 @@ from dlf.manifest.jobs.volcano import LifecyclePolicy, VolcanoJobSpec
         pytest.param("mindspore", {"num_worker": 2}, ["worker-0", "worker-1"], id="volcano: all"),
     ],
 )
-def test_plan_success_is_that_of_the_deciding_role(
+def test_local_job_success_is_that_of_the_deciding_role(
     name: str, flags: dict[str, Any], deciders: list[str]
 ) -> None:
     """Whose success is the job's; any pod's failure is."""
@@ -37,21 +37,21 @@ def test_plan_success_is_that_of_the_deciding_role(
     assert (0, 1) == (job.rules.restarts, job.rules.attempts)
 
 
-def test_plan_lead_completes_a_volcano_job() -> None:
+def test_local_job_lead_completes_a_volcano_job() -> None:
     """deepspeed and colossalai end with worker 0, or when all have succeeded."""
     job = planned(rendered("deepspeed", num_worker=2), leader=BY_NAME["deepspeed"].leader)
     pods = [process.pod for process in job.processes]
     assert (frozenset(pods[:1]), frozenset(pods)) == job.rules.succeed
 
 
-def test_plan_completed_task_completes_a_volcano_job() -> None:
+def test_local_job_completed_task_completes_a_volcano_job() -> None:
     """TaskCompleted with CompleteJob: servers and scheduler may outlive the workers."""
     job = planned(rendered("mxnet", volcano=True, num_worker=1))
     pods = [process.pod for process in job.processes]
     assert (frozenset(pods[1:]), frozenset(pods)) == job.rules.succeed
 
 
-def test_plan_volcano_job_without_policies_waits_for_all() -> None:
+def test_local_job_volcano_job_without_policies_waits_for_all() -> None:
     """A failed pod does not end it."""
     manifest = rendered("mindspore", num_worker=2)
     assert isinstance(manifest.spec, VolcanoJobSpec)
@@ -63,7 +63,7 @@ def test_plan_volcano_job_without_policies_waits_for_all() -> None:
 @pytest.mark.parametrize(
     ("action", "attempts"), [("RestartJob", 3), ("AbortJob", 1)], ids=["restart", "abort"]
 )
-def test_plan_volcano_attempts_are_max_retry(action: str, attempts: int) -> None:
+def test_local_job_volcano_attempts_are_max_retry(action: str, attempts: int) -> None:
     """maxRetry counts attempts, of a job that is restarted at all."""
     manifest = rendered("mindspore", num_worker=1, max_retry=2)
     assert isinstance(manifest.spec, VolcanoJobSpec)
@@ -78,7 +78,9 @@ def test_plan_volcano_attempts_are_max_retry(action: str, attempts: int) -> None
     [("OnFailure", 3, 2), ("OnFailure", 0, 0), ("Never", 3, 0)],
     ids=["limit", "limit 0", "never"],
 )
-def test_plan_restarts_stay_below_backoff_limit(policy: str, limit: int, restarts: int) -> None:
+def test_local_job_restarts_stay_below_backoff_limit(
+    policy: str, limit: int, restarts: int
+) -> None:
     """training-operator fails a job whose containers were restarted backoffLimit times."""
     manifest = rendered("pytorch", num_worker=1)
     assert isinstance(manifest.spec, PyTorchJobSpec)

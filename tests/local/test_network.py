@@ -1,34 +1,31 @@
 """Names and ports of pods, on one machine."""
 
-import itertools
-import socket
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from local.planning import hosts, ports
 
-from dlf.local.network import Network, free_ports
+from dlf.local.network import Network
 
 
 def network() -> Network:
-    ports = itertools.count(20000)
-    return Network("job-1", lambda: next(ports), "/scratch")
+    return Network("job-1", hosts(), ports(), "/scratch")
 
 
 @pytest.mark.parametrize(
     ("value", "local"),
     [
-        ("job-1-worker-0", "127.0.0.1"),
-        ("job-1-worker-0.job-1", "127.0.0.1"),
-        ("job-1-master-0.ns.svc", "127.0.0.1"),
-        ("job-1-worker-12.ns.svc.cluster.local:29500", "127.0.0.1:20000"),
-        ("tcp://job-1-worker-0:29500/path", "tcp://127.0.0.1:20000/path"),
+        ("job-1-worker-0", "127.64.0.1"),
+        ("job-1-worker-0.job-1", "127.64.0.1"),
+        ("job-1-master-0.ns.svc", "127.64.0.1"),
+        ("job-1-worker-12.ns.svc.cluster.local:29500", "127.64.0.1:29500"),
+        ("tcp://job-1-worker-0:29500/path", "tcp://127.64.0.1:29500/path"),
         (
             "job-1-a-b-0:1,job-1-a-b-1:1,job-1-a-b-0:1",
-            "127.0.0.1:20000,127.0.0.1:20001,127.0.0.1:20000",
+            "127.64.0.1:1,127.64.0.2:20000,127.64.0.1:1",
         ),
         ("/data/job-1-worker-0", "/data/job-1-worker-0"),
-        ("job-1-worker-0/part", "127.0.0.1/part"),
+        ("job-1-worker-0/part", "127.64.0.1/part"),
         ("job-1-worker-0.log", "job-1-worker-0.log"),
         ("job-1-worker-0x", "job-1-worker-0x"),
         ("my-job-1-worker-0", "my-job-1-worker-0"),
@@ -53,9 +50,9 @@ def test_network_gives_a_pods_port_the_same_number_everywhere() -> None:
         }
     )
     port = shared.port("job-1-worker-0", 29500)
-    assert ("127.0.0.1", str(port)) == (local["MASTER_ADDR"], local["MASTER_PORT"])
-    assert f"127.0.0.1:{port}" == local["ENDPOINT"]
-    assert f"127.0.0.1:{port}" != local["OTHER"]
+    assert ("127.64.0.1", str(port)) == (local["MASTER_ADDR"], local["MASTER_PORT"])
+    assert f"127.64.0.1:{port}" == local["ENDPOINT"]
+    assert f"127.64.0.1:{port}" != local["OTHER"]
 
 
 def test_network_leaves_other_addresses_alone() -> None:
@@ -73,18 +70,3 @@ def test_network_changes_nothing_that_names_no_pod(env: dict[str, str]) -> None:
 def test_network_of_one_machine_is_the_loopback_interface() -> None:
     """`eth0` is what a pod's interface is called, not this machine's."""
     assert {"NCCL_SOCKET_IFNAME": "lo"} == network().localize({"NCCL_SOCKET_IFNAME": "eth0"})
-
-
-def test_free_ports_are_different_and_below_those_of_outgoing_connections() -> None:
-    """No port twice, none that the kernel may give to a client meanwhile."""
-    ports = list(itertools.islice(free_ports(12345), 200))
-    assert len(ports) == len(set(ports))
-    assert all(10000 <= port < 30000 for port in ports)
-
-
-def test_free_ports_leave_out_what_is_taken() -> None:
-    """A port that somebody listens on is passed over, also at the end of the range."""
-    (port,) = itertools.islice(free_ports(19999), 1)
-    with socket.create_server(("127.0.0.1", port)):
-        (other,) = itertools.islice(free_ports(port - 10000), 1)
-    assert port != other

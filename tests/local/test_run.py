@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import stat
 
 import pytest
@@ -10,7 +11,7 @@ from local.reading import LOCAL, printed
 
 
 def test_run_gives_each_rank_its_environment(dlf: Dlf) -> None:
-    """Three pods get the ranks of a PyTorchJob, one address and one free port."""
+    """Three pods get the ranks of a PyTorchJob, the Master's address and its port."""
     done = dlf.run(*LOCAL, "--command", "env")
     assert 0 == done.returncode, done.stderr.decode()
     environments = {
@@ -20,16 +21,16 @@ def test_run_gives_each_rank_its_environment(dlf: Dlf) -> None:
     assert {"master-0": "0", "worker-0": "1", "worker-1": "2"} == {
         pod: env["RANK"] for pod, env in environments.items()
     }
-    ports = {env["MASTER_PORT"] for env in environments.values()}
-    assert 1 == len(ports)
+    (master,) = {(env["MASTER_ADDR"], env["MASTER_PORT"]) for env in environments.values()}
+    assert re.fullmatch(r"127\.\d+\.\d+\.1", master[0])
     for env in environments.values():
         assert {
-            "MASTER_ADDR": "127.0.0.1",
+            "MASTER_ADDR": master[0],
             "WORLD_SIZE": "3",
             "PET_NNODES": "3",
             "PET_NODE_RANK": env["RANK"],
             "PET_NPROC_PER_NODE": "1",
-            "PET_MASTER_ADDR": "127.0.0.1",
+            "PET_MASTER_ADDR": master[0],
             "PET_MASTER_PORT": env["MASTER_PORT"],
             "NCCL_SOCKET_IFNAME": "lo",
         }.items() <= env.items()
@@ -135,6 +136,12 @@ def test_run_prints_in_colour_where_it_is_wanted(dlf: Dlf) -> None:
             os.environ["PATH"],
             "--working_dir='/nonexistent': there is no such directory here",
             id="no directory",
+        ),
+        pytest.param(
+            ("mindspore", "--runtime", "local", "--command", "cd /; msrun --join=True train.py"),
+            os.environ["PATH"],
+            "msrun cannot run in 3 pods on one machine: it takes the master's address",
+            id="msrun in several pods",
         ),
     ],
 )

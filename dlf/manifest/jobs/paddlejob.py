@@ -37,6 +37,7 @@ def _environment(replica: Replica, network: LocalNetwork) -> dict[str, str]:
         "PADDLE_NNODES": str(sum(replica.roles.values())),
         "PADDLE_MASTER": f"{network.host(head)}:{network.port(head, _PORT)}",
     }
+    env["POD_IP"] = network.host(replica.pod)  # which the launcher takes for this machine's
     if replica.pod == head:
         env["POD_IP_DUMMY"] = network.host(head)
     if "Master" in replica.roles:

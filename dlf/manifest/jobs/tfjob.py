@@ -32,4 +32,10 @@ def _environment(replica: Replica, network: LocalNetwork) -> dict[str, str]:
 
 
 # dlf writes successPolicy AllWorkers: without a Chief, all workers have to succeed.
-TFJOB = training_operator_kind("TFJob", "tfjobs", _environment, deciding_roles=("Chief", "Worker"))
+TFJOB = training_operator_kind(
+    "TFJob",
+    "tfjobs",
+    _environment,
+    deciding_roles=("Chief", "Worker"),
+    unranked_roles=("ps", "evaluator"),
+)
