@@ -24,7 +24,9 @@ def run(argv: Sequence[str], edge: Edge) -> ExitCode:
         return ExitCode.SUCCEEDED
     destination = parsed[0][0]
     if not build_info.TARGET:
-        raise UsageError("this dlf is not the executable, and cannot copy itself")
+        raise UsageError(
+            "this dlf is not the executable, and cannot copy itself", "use the image of dlf"
+        )
     try:
         copied = install(_SELF.readlink(), Path(destination))
     except OSError as error:

@@ -43,5 +43,5 @@ def candidates(framework: Framework, backend: str) -> tuple[JobKind, ...]:
     group = _GROUPS.get(backend)
     kinds = tuple(kind for kind in framework.kinds if group in {None, kind.group})
     if not kinds:
-        raise UsageError(f"--backend={backend!r}: {framework.name} has no such form; write auto")
+        raise UsageError(f"--backend={backend!r} is not possible for {framework.name}; write auto")
     return kinds

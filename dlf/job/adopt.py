@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import msgspec
 
 from dlf.errors import Rejected
-from dlf.frameworks import job_state
+from dlf.frameworks import job_state, kind_of
 from dlf.manifest.observed import Job
 from dlf.task.settings import TaskSettings
 
@@ -48,7 +48,7 @@ def plan_adoption(jobs: Sequence[Job], mode: str, spec_hash: str) -> AdoptionPla
     """
     if mode == "fail" and jobs:
         raise Rejected(
-            f"this task already has {jobs[0].kind} {jobs[0].metadata.name}",
+            f"this task already has {kind_of(jobs[0]).title} {jobs[0].metadata.name}",
             "delete it, or use another --on_existing",
             status=409,
             reason="AlreadyExists",

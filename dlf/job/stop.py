@@ -19,6 +19,7 @@ from dlf.job.remove import (
 from dlf.kube.client import KubeClient
 from dlf.manifest.jobs.kind import JobKind
 from dlf.manifest.observed import Job
+from dlf.task.scalars import format_duration
 
 OPTIONAL_REQUEST_SECONDS = 5.0
 """How long a stop waits for a request without which it can go on."""
@@ -74,7 +75,7 @@ async def delete(
             await wait_deleted(client, kind, job)
     except TimeoutError:
         left = "its pods are still ending" if requested else "it may still run"
-        notify(f"{name} is not gone after {seconds:.0f} s; {left}")
+        notify(f"{name} is not gone after {format_duration(seconds)}; {left}")
         return False
     return True
 

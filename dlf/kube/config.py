@@ -40,7 +40,7 @@ def load_config(
         return _from_kubeconfig([home], env, context)
     raise UsageError(
         f"no Kubernetes configuration: {_reasons(env, host, home)}",
-        "`--kubeconfig FILE` names one; `--runtime local` and `--dry-run` need no cluster",
+        "give --kubeconfig FILE; --runtime local and --dry-run need no cluster",
     )
 
 

@@ -59,14 +59,16 @@ async def run_plugin(plugin: ExecPlugin) -> ExecCredentialStatus:
         code, stdout, stderr = await _run(plugin.command, env)
     except FileNotFoundError as error:
         hint = plugin.install_hint or "install it, or fix `exec` in the kubeconfig"
-        raise UsageError(f"credential plugin `{name}` is not installed", hint) from error
+        raise UsageError(f"credential plugin {name!r} is not installed", hint) from error
     except TimeoutError as error:
-        raise UsageError(f"credential plugin `{name}` took over {TIMEOUT_SECONDS:.0f} s") from error
+        raise UsageError(
+            f"credential plugin {name!r} did not end within {TIMEOUT_SECONDS:.0f} s"
+        ) from error
     except (OSError, ValueError) as error:
-        raise UsageError(f"credential plugin `{name}` cannot be started: {error}") from error
+        raise UsageError(f"credential plugin {name!r} cannot be started: {error}") from error
     if code:
         message = stderr.decode(errors="replace").strip() or "no message"
-        raise UsageError(f"credential plugin `{name}` failed with exit code {code}: {message}")
+        raise UsageError(f"credential plugin {name!r} failed with exit code {code}: {message}")
     return _status(plugin, stdout)
 
 
@@ -95,15 +97,21 @@ def _status(plugin: ExecPlugin, stdout: bytes) -> ExecCredentialStatus:
     try:
         answer = msgspec.json.decode(stdout, type=_ExecCredential)
     except msgspec.DecodeError as error:
-        raise UsageError(f"credential plugin `{name}` prints no ExecCredential: {error}") from error
+        raise UsageError(
+            f"credential plugin {name!r} printed no valid ExecCredential: {error}"
+        ) from error
     if answer.kind != "ExecCredential" or answer.api_version != plugin.api_version:
         raise UsageError(
-            f"credential plugin `{name}` prints {answer.api_version or 'no apiVersion'} "
+            f"credential plugin {name!r} prints {answer.api_version or 'no apiVersion'} "
             f"{answer.kind or 'no kind'}, not {plugin.api_version} ExecCredential"
         )
     status = answer.status or ExecCredentialStatus()
     if bool(status.client_certificate_data) != bool(status.client_key_data):
-        raise UsageError(f"credential plugin `{name}` gives only one of client certificate and key")
+        raise UsageError(
+            f"credential plugin {name!r} returned only one of client certificate and key"
+        )
     if not status.token and not status.client_certificate_data:
-        raise UsageError(f"credential plugin `{name}` gives neither token nor client certificate")
+        raise UsageError(
+            f"credential plugin {name!r} returned neither a token nor a client certificate"
+        )
     return status

@@ -43,21 +43,24 @@ def read_kubeconfig(files: list[Path], env: Mapping[str, str], context: str) -> 
 
     name = context or next((f.current_context for _, f in parsed if f.current_context), "")
     if not name:
-        raise UsageError(f"{origin}: no current-context", _choices("--context", contexts))
+        raise UsageError(f"{origin} has no current-context", _choices("--context", contexts))
     chosen = contexts.get(name)
     if chosen is None:
-        raise UsageError(f"{origin}: no context `{name}`", _choices("--context", contexts))
+        raise UsageError(f"{origin} has no context {name!r}", _choices("--context", contexts))
     at, cluster = clusters.get(chosen.cluster, (None, None))
     if at is None or cluster is None:
-        raise UsageError(f"{origin}: context `{name}` names no known cluster: `{chosen.cluster}`")
+        raise UsageError(
+            f"{origin}: context {name!r} refers to an unknown cluster {chosen.cluster!r}"
+        )
     user_at, user = users.get(chosen.user, (at, None))
     if user is None and chosen.user:
-        raise UsageError(f"{origin}: context `{name}` names no known user: `{chosen.user}`")
+        raise UsageError(f"{origin}: context {name!r} refers to an unknown user {chosen.user!r}")
     return _config(origin, chosen, (at, cluster), (user_at, user or User()), env)
 
 
 def _choices(flag: str, known: Mapping[str, object]) -> str:
-    return f"`{flag}` takes one of: {', '.join(sorted(known))}" if known else "it has no contexts"
+    names = ", ".join(sorted(known))
+    return f"give {flag}, one of {names}" if known else "it has no contexts"
 
 
 def _config(
@@ -78,14 +81,14 @@ def _config(
     )
     if cluster.insecure_skip_tls_verify and ca:
         raise UsageError(
-            f"{at}: certificate-authority and insecure-skip-tls-verify exclude each other"
+            f"{at}: certificate-authority and insecure-skip-tls-verify cannot be used together"
         )
     certificate = _pem(
         user_at, "client-certificate", user.client_certificate_data, user.client_certificate
     )
     key = _pem(user_at, "client-key", user.client_key_data, user.client_key)
     if bool(certificate) != bool(key):
-        raise UsageError(f"{user_at}: client-certificate and client-key need each other")
+        raise UsageError(f"{user_at}: client-certificate and client-key must be given together")
     proxy = cluster.proxy_url and _url(at, "proxy-url", cluster.proxy_url, ("http", "https"))
     if proxy and cluster.tls_server_name:
         raise UsageError(f"{at}: tls-server-name behind a proxy-url is not supported")

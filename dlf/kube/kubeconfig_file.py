@@ -114,9 +114,9 @@ def parse(path: Path) -> KubeconfigFile:
     except OSError as error:
         raise UsageError(f"{path}: {error.strerror or error}") from error
     except (msgspec.ValidationError, RecursionError) as error:
-        raise UsageError(f"{path}: not a kubeconfig: {error}") from error
+        raise UsageError(f"{path} is not a kubeconfig: {error}") from error
     except (yaml.YAMLError, ValueError) as error:
-        raise UsageError(f"{path}: not YAML: {' '.join(str(error).split())}") from error
+        raise UsageError(f"{path} is not valid YAML: {' '.join(str(error).split())}") from error
 
 
 def _without_nulls(tree: object) -> object:

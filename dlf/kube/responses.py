@@ -69,5 +69,5 @@ def decode(content: bytes | msgspec.Raw, type_: type[T]) -> T:
         return msgspec.json.decode(content, type=type_)
     except msgspec.DecodeError as error:
         raise ClusterLost(
-            f"cannot decode the API server's answer: {error}", "is the server's URL right?"
+            f"cannot decode the API server's answer: {error}", "check the server's URL"
         ) from error

@@ -98,7 +98,7 @@ def tls_failure(config: ClusterConfig, error: BaseException | None) -> UsageErro
             )
         case ssl.SSLError(reason=str(why)) if "ALERT" in why:
             return UsageError(
-                f"{server} refuses our TLS connection: {why.lower().replace('_', ' ')}",
+                f"{server} refused the TLS connection: {why.lower().replace('_', ' ')}",
                 f"check client-certificate and client-key of {origin}",
             )
         case _:

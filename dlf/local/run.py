@@ -189,9 +189,9 @@ def _check_machine(
             "give --num_worker 1 and start all processes by one msrun, or start python3 without it",
         )
     if working_dir and not Path(working_dir).is_dir():
-        raise UsageError(f"--working_dir={working_dir!r}: there is no such directory here")
+        raise UsageError(f"--working_dir={working_dir!r} does not exist on this machine")
     for process in job.processes:
-        for program in process.programs:
+        for program in reversed(process.programs):  # mpirun is what a user may not expect
             if not shutil.which(program, path=environments[process.pod].get("PATH")):
                 hint = _INSTALL.get(program, "")
-                raise UsageError(f"`{program}` is not on this machine's PATH", hint)
+                raise UsageError(f"{program!r} is not installed here (it is not in PATH)", hint)

@@ -47,7 +47,9 @@ class LogFiles:
         try:
             self._directory.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise UsageError(f"--log_dir `{directory}`: {error.strerror}") from error
+            raise UsageError(
+                f"--log_dir={directory!r} cannot be written: {error.strerror}"
+            ) from error
 
     def write(self, target: Target, lines: bytes) -> None:
         """Append whole lines."""

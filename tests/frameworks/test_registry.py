@@ -67,7 +67,7 @@ def test_backend_that_a_framework_has_not_is_a_usage_error(name: str, backend: s
     """One line that says what to write."""
     with pytest.raises(UsageError) as caught:
         candidates(BY_NAME[name], backend)
-    assert f"--backend={backend!r}: {name} has no such form; write auto" == caught.value.message
+    assert f"--backend={backend!r} is not possible for {name}; write auto" == caught.value.message
 
 
 COMMAND, DIRECTORY = "python3 mnist.py", "/mnt/"

@@ -80,7 +80,7 @@ def test_signal_does_not_wait_for_ever() -> None:
 
     assert result.code == ExitCode.SIGTERM
     assert result.messages[-1] == (
-        f"PyTorchJob {JOB} is not gone after 15 s; its pods are still ending"
+        f"PyTorchJob {JOB} is not gone after 15s; its pods are still ending"
     )
     assert result.ended < 25
 
@@ -96,7 +96,7 @@ def test_signal_while_the_api_server_is_away_says_that_the_job_may_run() -> None
     result = run_scenario(history)
 
     assert result.code == ExitCode.SIGTERM
-    assert result.messages[-1] == f"PyTorchJob {JOB} is not gone after 15 s; it may still run"
+    assert result.messages[-1] == f"PyTorchJob {JOB} is not gone after 15s; it may still run"
     assert result.ended < 30
 
 

@@ -140,7 +140,7 @@ def test_config_says_where_it_looked(env: dict[str, str], words: str) -> None:
     with pytest.raises(UsageError) as error:
         load_config(env)
     assert words in error.value.message
-    assert "`--runtime local` and `--dry-run` need no cluster" in error.value.hint
+    assert "--runtime local and --dry-run need no cluster" in error.value.hint
     assert 2 == error.value.exit_code
 
 
@@ -286,34 +286,34 @@ def test_kubeconfig_context_is_chosen(tmp_path: Path) -> None:
     )
     assert ("https://a.test", "default") == (load(path).server, load(path).namespace)
     assert ("https://b.test", "ml") == (load(path, "two").server, load(path, "two").namespace)
-    with pytest.raises(UsageError, match="no context `three`") as error:
+    with pytest.raises(UsageError, match="no context 'three'") as error:
         load(path, "three")
-    assert "`--context` takes one of: one, two" == error.value.hint
+    assert "give --context, one of one, two" == error.value.hint
 
 
 @pytest.mark.parametrize(
     ("text", "words"),
     [
         pytest.param("", "no current-context", id="empty"),
-        pytest.param("a: [", "not YAML: ", id="no YAML"),
-        pytest.param("when: 2026-99-99", "not YAML: ", id="no date"),
-        pytest.param("\x00", "not YAML: ", id="not text"),
+        pytest.param("a: [", "not valid YAML: ", id="no YAML"),
+        pytest.param("when: 2026-99-99", "not valid YAML: ", id="no date"),
+        pytest.param("\x00", "not valid YAML: ", id="not text"),
         pytest.param("- a", r"not a kubeconfig: Expected `object`, got `array`", id="a list"),
         pytest.param("clusters: {}", r"not a kubeconfig: .*`\$.clusters`", id="clusters"),
         pytest.param("clusters: [{cluster: {}}]", "not a kubeconfig: .*`name`", id="no name"),
         pytest.param(
             "users: [{name: u, user: {token: 1}}]", r"users\[0\].user.token", id="a number as token"
         ),
-        pytest.param("current-context: x", "no context `x`", id="no such context"),
+        pytest.param("current-context: x", "no context 'x'", id="no such context"),
         pytest.param(
             "current-context: x\ncontexts: [{name: x, context: {cluster: c}}]",
-            "context `x` names no known cluster: `c`",
+            "context 'x' refers to an unknown cluster 'c'",
             id="no such cluster",
         ),
         pytest.param(
             "current-context: x\ncontexts: [{name: x, context: {cluster: c, user: u}}]\n"
             "clusters: [{name: c, cluster: {server: https://a}}]",
-            "context `x` names no known user: `u`",
+            "context 'x' refers to an unknown user 'u'",
             id="no such user",
         ),
     ],
@@ -355,7 +355,7 @@ EXEC = {"apiVersion": "client.authentication.k8s.io/v1", "command": "x"}
                     "insecure-skip-tls-verify": True,
                 }
             },
-            "exclude each other",
+            "cannot be used together",
             id="CA and insecure",
         ),
         pytest.param(
@@ -367,7 +367,9 @@ EXEC = {"apiVersion": "client.authentication.k8s.io/v1", "command": "x"}
             id="proxy and name",
         ),
         pytest.param(
-            {"user": {"client-certificate-data": "QQ=="}}, "need each other", id="half a pair"
+            {"user": {"client-certificate-data": "QQ=="}},
+            "must be given together",
+            id="half a pair",
         ),
         pytest.param(
             {"user": {"client-key": "none.pem"}}, "client-key .*none.pem: No such", id="no key file"

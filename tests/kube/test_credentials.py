@@ -264,9 +264,11 @@ def answer(**status: str) -> str:
     [
         pytest.param("import sys; sys.exit('log in first')", "exit code 1: log in first", id="1"),
         pytest.param("raise SystemExit(7)", "exit code 7: no message", id="says nothing"),
-        pytest.param("print('hello')", "prints no ExecCredential", id="no JSON"),
+        pytest.param("print('hello')", "printed no valid ExecCredential", id="no JSON"),
         pytest.param("print('{}')", "prints no apiVersion no kind, not client", id="empty"),
-        pytest.param(answer(), "gives neither token nor client certificate", id="nothing in it"),
+        pytest.param(
+            answer(), "returned neither a token nor a client certificate", id="nothing in it"
+        ),
         pytest.param(
             answer(clientCertificateData="c"),
             "only one of client certificate and key",
@@ -290,8 +292,8 @@ async def test_plugin_that_fails(api: FakeApi, tmp_path: Path, code: str, words:
 @pytest.mark.parametrize(
     ("command", "words", "hint"),
     [
-        pytest.param("no-such-plugin", "`no-such-plugin` is not installed", "get it", id="missing"),
-        pytest.param("/", "`/` cannot be started: ", "", id="a folder"),
+        pytest.param("no-such-plugin", "'no-such-plugin' is not installed", "get it", id="missing"),
+        pytest.param("/", "'/' cannot be started: ", "", id="a folder"),
     ],
 )
 @scenario
@@ -324,7 +326,7 @@ def test_plugin_that_hangs_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
     async def act() -> None:
         async with KubeClient(config) as client:
-            with pytest.raises(UsageError, match="took over 2 s"):
+            with pytest.raises(UsageError, match="did not end within 2 s"):
                 await client.list(POD, "ml", Pod)
 
     asyncio.run(act())

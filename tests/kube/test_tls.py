@@ -141,7 +141,7 @@ def test_tls_says_that_a_client_certificate_is_missing(version: ssl.TLSVersion) 
             async with KubeClient(config) as client:
                 await client.list(POD, "ml", Pod)
 
-        with pytest.raises(UsageError, match=r"https://\S+ refuses our TLS connection: .*alert"):
+        with pytest.raises(UsageError, match=r"https://\S+ refused the TLS connection: .*alert"):
             asyncio.run(act())
         server.join()
 

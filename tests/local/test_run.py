@@ -124,17 +124,17 @@ def test_run_prints_in_colour_where_it_is_wanted(dlf: Dlf) -> None:
 @pytest.mark.parametrize(
     ("words", "path", "told"),
     [
-        pytest.param(LOCAL, "/nonexistent", "`bash` is not on this machine's PATH", id="no bash"),
+        pytest.param(LOCAL, "/nonexistent", "'bash' is not installed here", id="no bash"),
         pytest.param(
             ("mpi", "--runtime", "local"),
             "/nonexistent",
-            "`mpirun` is not on this machine's PATH; install Open MPI",
+            "'mpirun' is not installed here (it is not in PATH); install Open MPI",
             id="no mpirun",
         ),
         pytest.param(
             (*LOCAL, "--working_dir", "/nonexistent"),
             os.environ["PATH"],
-            "--working_dir='/nonexistent': there is no such directory here",
+            "--working_dir='/nonexistent' does not exist on this machine",
             id="no directory",
         ),
         pytest.param(
