@@ -73,8 +73,8 @@ _OF_THE_CLUSTER = ("kubeconfig", "context", "api_outage", "verbose")
 _OF_PODS = (
     *("image", "cpu", "memory", "role", "gpu_resource", "rdma", "rdma_resource", "node_selector"),
     *("volumes", "toleration", "shm_size", "service_account", "host_network", "priority_class"),
-    *("queue", "ttl", "clean_pod_policy", "namespace", "output", "on_existing", "on_exit"),
-    *("no_owner", "start_timeout", "detach"),
+    *("queue", "ttl", "inject_sidecars", "namespace", "output", "on_existing", "on_exit"),
+    *("no_owner", "start_timeout", "detach", "max_log_streams"),
 )
 # How the command goes on -> the settings that have no meaning there.
 _WITHOUT_EFFECT = {
