@@ -147,7 +147,8 @@ PLATFORM: list[tuple[str, dict[str, Any]]] = [
         },
     ),
 ]
-OURS = {s.key for s in settings_of(TaskSettings) if s.option} | {"slots_per_worker"}
+OURS = {s.key for s in settings_of(TaskSettings) if s.option}
+OURS |= {"slots_per_worker", "min_worker", "max_worker"}
 OURS -= {"image", "working_dir", "command"}
 
 

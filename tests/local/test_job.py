@@ -205,3 +205,15 @@ def test_local_job_covers_every_framework(name: str) -> None:
     assert len(set(names)) == len(names) > 0
     assert all(name.startswith(f"{manifest.metadata.name}-") for name in names)
     assert all(process.argv for process in job.processes)
+
+
+def test_local_job_elastic_pytorch_meets_at_worker_0() -> None:
+    """torchrun's own rendezvous; there is no Master and no fixed rank."""
+    job = planned(rendered("pytorch", num_worker=2, min_worker=1))
+    common = {
+        "PET_RDZV_BACKEND": "c10d",
+        "PET_RDZV_ENDPOINT": "127.64.0.1:23456",
+        "PET_NNODES": "2",
+        "PET_NPROC_PER_NODE": "1",
+    }
+    assert {"worker-0": common, "worker-1": common} == environments(job, "MASTER", "RANK", "PET_")
