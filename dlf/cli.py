@@ -86,6 +86,12 @@ def _completion(argv: Sequence[str], edge: Edge) -> ExitCode:
     return completion.run(argv, edge)
 
 
+def _man(argv: Sequence[str], edge: Edge) -> ExitCode:
+    from dlf.commands import man
+
+    return man.run(argv, edge, {name: line for name, (line, _) in COMMANDS.items()})
+
+
 COMMANDS: dict[str, tuple[str, Callable[[Sequence[str], Edge], int]]] = {
     "check": ("say whether this cluster would run a task: `dlf check FRAMEWORK ...`", _check),
     "list": ("list the jobs that dlf submitted", _list),
@@ -98,6 +104,7 @@ COMMANDS: dict[str, tuple[str, Callable[[Sequence[str], Edge], int]]] = {
     "pdsh": ("the same in several pods", _pdsh),
     "install": ("copy this executable to a file or directory", _install),
     "completion": ("print the completion script for bash, zsh or fish", _completion),
+    "man": ("print the manual page: `dlf man | man -l -`", _man),
     "version": ("say what this dlf is made of", _version),
 }
 """What is not a framework: name to one line of help, and what runs it."""

@@ -8,11 +8,11 @@ from dlf.errors import ExitCode
 if TYPE_CHECKING:
     from dlf.frameworks.framework import Framework
 
-_ABOUT = (
+ABOUT = (
     "dlf runs a distributed training job on Kubernetes: it renders the job's resource, submits it,"
     " follows the logs of all its pods, and exits with the job's result."
 )
-_USAGE = {
+USAGE = {
     "dlf FRAMEWORK [flags]": "run a training job",
     "dlf FRAMEWORK --dry-run": "print its resource",
     "dlf FRAMEWORK --runtime local": "run it as processes on this machine",
@@ -48,8 +48,8 @@ def overview(frameworks: Mapping[str, str], commands: Mapping[str, str], width: 
     from dlf.task.help import table, wrapped
 
     codes = {str(int(code)): meaning for code, meaning in EXIT_CODES.items()}
-    parts = ["\n".join(wrapped(_ABOUT, width))]
-    parts.append(f"Usage:\n{table(_USAGE.items(), width, _USAGE_COLUMN)}")
+    parts = ["\n".join(wrapped(ABOUT, width))]
+    parts.append(f"Usage:\n{table(USAGE.items(), width, _USAGE_COLUMN)}")
     for title, rows in (
         ("Frameworks", frameworks),
         ("Other commands", commands),

@@ -1,14 +1,17 @@
 """The command tree: names of the program, old launchers, help, and what is said of a wrong word."""
 
+import subprocess
 from pathlib import Path
 
 import pytest
 from terminal import Screen, run
 
 from dlf import build_info
+from dlf.cli import COMMANDS
 from dlf.commands.invocation import CheckRun, ignored_flags, parse
 from dlf.errors import ExitCode
 from dlf.frameworks import BY_NAME
+from dlf.task.flag import settings_of
 
 TASK = ["--image", "i", "--command", "c", "--dry-run"]
 
@@ -158,3 +161,22 @@ def test_wrong_word_is_2(words: list[str], message: str) -> None:
     shown = run("dlf", *words)
     assert (ExitCode.USAGE, "", 1) == (shown.code, shown.out, len(shown.notes))
     assert shown.notes[0].startswith(message)
+
+
+def test_manual_page_has_every_flag_and_command() -> None:
+    """It comes from the same source as the help."""
+    shown = run("dlf", "man")
+    assert ExitCode.SUCCEEDED == shown.code
+    text = shown.out.replace("\\-", "-")
+    flags = {s.option for framework in BY_NAME.values() for s in settings_of(framework.settings)}
+    assert [flag for flag in sorted(flags) if f" {flag}" not in text and flag] == []
+    assert [name for name in COMMANDS if f"\n.B {name}\n" not in text] == []
+
+
+@pytest.mark.shells
+def test_manual_page_is_well_formed() -> None:
+    """groff has nothing to say against it."""
+    page = run("dlf", "man").out
+    words = ["groff", "-man", "-Tutf8", "-ww", "-z"]
+    done = subprocess.run(words, input=page, capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stderr) == (0, "")

@@ -57,17 +57,17 @@ class PyTorchSettings(Workers, frozen=True, kw_only=True):
     """The flags of pytorch."""
 
     min_worker: Annotated[
-        int,
+        int | None,
         Flag(
             "elastic: torchrun starts, and goes on, with this many workers or more",
             scalars.count(1),
             metavar="N",
         ),
-    ] = 0
+    ] = None
     max_worker: Annotated[
-        int,
+        int | None,
         Flag("elastic: torchrun takes at most this many workers", scalars.count(1), metavar="N"),
-    ] = 0
+    ] = None
 
 
 def render(settings: PyTorchSettings, kind: JobKind, suffix: str) -> Manifest:

@@ -34,11 +34,11 @@ def flags_text(groups: Sequence[tuple[str, type[msgspec.Struct]]], width: int) -
     """
     settings = [(title, settings_of(cls)) for title, cls in groups]
     sections = [
-        (title, [(signature(s), _meaning(s, s.variables[1:])) for s in group if s.option])
+        (title, [(signature(s), meaning(s)) for s in group if s.option])
         for title, group in settings
     ]
     variables = [s for _, group in settings for s in group if not s.option]
-    rows = [(variable, _meaning(s, ())) for s in variables for variable in s.variables]
+    rows = [(variable, meaning(s)) for s in variables for variable in s.variables]
     sections.append(("Environment", rows))
     tables = [f"{title}:\n{table(rows, width)}" for title, rows in sections if rows]
     return "\n\n".join([*tables, "\n".join(wrapped(_NOTE, width))]) + "\n"
@@ -76,10 +76,11 @@ def written(value: Any) -> str:
             return str(value)
 
 
-def _meaning(setting: Setting, variables: Iterable[str]) -> str:
+def meaning(setting: Setting) -> str:
+    """What a setting does, its default, and the platform's variable that sets the flag, too."""
     default = written(setting.default)
     notes = [f"default:{_GLUE}{default}"] if default else []
-    notes += [f"variable:{_GLUE}{variable}" for variable in variables]
+    notes += [f"variable:{_GLUE}{variable}" for variable in setting.variables[1:]]
     return setting.flag.help + (f" [{'; '.join(notes)}]" if notes else "")
 
 
