@@ -68,18 +68,6 @@ def has_ended(pod: Pod) -> bool:
     return pod.status.phase in {"Succeeded", "Failed"}
 
 
-def ended_well(pod: Pod) -> bool:
-    """Whether the pod succeeded of its own accord.
-
-    Trainers catch SIGTERM, save a checkpoint and exit 0: a pod that was being deleted, preempted or
-    evicted when its containers ended is in phase Succeeded, too, and has not done its work.
-    """
-    ends = (each.state.terminated for each in pod.status.container_statuses or ())
-    return pod.status.phase == "Succeeded" and not any(
-        end and ended_by_removal(pod, end) for end in ends
-    )
-
-
 def condition(pod: Pod, type_: str) -> Condition | None:
     """The condition of this type, or None."""
     return next((each for each in pod.status.conditions or () if each.type == type_), None)
@@ -111,7 +99,10 @@ def ended_by_deletion(pod: Pod, end: Terminated) -> bool:
 
 
 def ended_by_removal(pod: Pod, end: Terminated) -> bool:
-    """Whether the container ended when its pod was being deleted, preempted or evicted."""
+    """Whether the container ended when its pod was being deleted, preempted or evicted.
+
+    Trainers catch SIGTERM, save a checkpoint and exit 0: such a success is none.
+    """
     if ended_by_deletion(pod, end):
         return True
     mark = condition(pod, "DisruptionTarget")
@@ -120,6 +111,12 @@ def ended_by_removal(pod: Pod, end: Terminated) -> bool:
     if not end.finished_at or not mark.last_transition_time:
         return True
     return _time(end.finished_at) >= _time(mark.last_transition_time)
+
+
+def native_sidecars(pod: Pod) -> frozenset[str]:
+    """The init containers that run as long as the pod: the kubelet kills them at its end."""
+    containers = pod.spec.init_containers or ()
+    return frozenset(each.name for each in containers if each.restart_policy == "Always")
 
 
 def wait_reason(pod: Pod) -> WaitReason | None:

@@ -31,10 +31,12 @@ class Roles(msgspec.Struct, frozen=True):
     Attributes:
         replicas: role, in lower case, to its number of pods, in the order of ranks.
         unranked: roles whose pods have no rank.
+        containers: role to the names of its training containers.
     """
 
     replicas: dict[str, int] = {}
     unranked: frozenset[str] = frozenset()
+    containers: dict[str, frozenset[str]] = {}
 
     @property
     def pods(self) -> int:
@@ -65,4 +67,4 @@ class Roles(msgspec.Struct, frozen=True):
 
 def roles_of(job: Job) -> Roles:
     """The roles of a job."""
-    return Roles(job.replicas, kind_of(job).unranked(job.metadata.annotations))
+    return Roles(job.replicas, kind_of(job).unranked(job.metadata.annotations), job.containers)

@@ -11,11 +11,23 @@ import msgspec
 from dlf.diagnose.image_pulls import REFUSAL_GRACE_SECONDS
 from dlf.job.ending import Cause, Ending
 from dlf.job.followed_job import FollowedJob
+from dlf.manifest.jobs.volcano import VOLCANO_JOB
 from dlf.manifest.phase import JobState, Phase
 
 FINISHING_PATIENCE_SECONDS = 300.0
 """How long the end may take. The pods of a lost node stay Terminating for ever, and with them a
 Volcano Job stays Completing, Aborting or Terminating."""
+
+LAUNCHER_PATIENCE_SECONDS = 30.0
+"""The same for a job of mpi-operator whose launcher has ended for good: the operator needs seconds,
+and until then the workers hold their accelerators."""
+
+TELL_SIDECARS_SECONDS = 10.0
+"""After which it is told that only sidecars keep the pods of a job whose training has ended."""
+
+SIDECARS_PATIENCE_SECONDS = 60.0
+"""After which such a job has ended for dlf; an operator that counts training containers only, as
+training-operator does, needs seconds."""
 
 SILENT_OPERATOR_SECONDS = 60.0
 """After which it is told that the operator has written no condition and created no pod."""
@@ -62,7 +74,8 @@ def decide(job: FollowedJob, now: float) -> Decision:
     """
     if ending := _ending(job, now):
         return Decision(ending=ending)
-    notices = [notice for notice in (_silent_operator(job, now), _waiting(job, now)) if notice]
+    explanations = (_silent_operator, _waiting, _finishing, _sidecars)
+    notices = [notice for each in explanations if (notice := each(job, now))]
     since = job.waiting_since
     return Decision(
         notices=tuple(notices),
@@ -98,8 +111,11 @@ def _ending(job: FollowedJob, now: float) -> Ending | None:
         return Ending(Cause.START_TIMEOUT, state, _waits_for(job))
     if limits.timeout and now >= job.since + limits.timeout:
         return Ending(Cause.TIMEOUT, state, _waits_for(job))
-    if job.finishing_since is not None and now >= job.finishing_since + FINISHING_PATIENCE_SECONDS:
+    if job.finishing_since is not None and now >= job.finishing_since + _patience(job):
         return _final(job.inferred_state or state)
+    if job.sidecars_since is not None and now >= job.sidecars_since + SIDECARS_PATIENCE_SECONDS:
+        cause = Cause.TRAINING_SUCCEEDED if job.training_result() else Cause.TRAINING_FAILED
+        return Ending(cause, state, f"its training has ended; {job.sidecars()} ran on")
     return None
 
 
@@ -130,6 +146,39 @@ def _waiting(job: FollowedJob, now: float) -> Notice | None:
     return Notice("waiting", reason.causes, reason.sentence) if reason else None
 
 
+def _patience(job: FollowedJob) -> float:
+    if job.job.api_version == VOLCANO_JOB.api_version or job.launcher_may_restart:
+        return FINISHING_PATIENCE_SECONDS
+    return LAUNCHER_PATIENCE_SECONDS
+
+
+def _finishing(job: FollowedJob, _now: float) -> Notice | None:
+    """mpi-operator says Failed, or Succeeded, and may take it back; until then the workers run."""
+    inferred = job.inferred_state
+    if not inferred or job.job.api_version == VOLCANO_JOB.api_version:
+        return None
+    said = ": ".join(filter(None, (inferred.reason, inferred.message)))
+    return Notice(
+        "finishing",
+        inferred.phase,
+        f"the launcher has ended and the job has {inferred.phase.value} ({said}); its workers are"
+        f" stopped within {_patience(job):.0f} s, unless the operator decides otherwise",
+    )
+
+
+def _sidecars(job: FollowedJob, now: float) -> Notice | None:
+    """The training has ended, and something that was injected into its pods has not."""
+    if job.sidecars_since is None or now < job.sidecars_since + TELL_SIDECARS_SECONDS:
+        return None
+    left = SIDECARS_PATIENCE_SECONDS - TELL_SIDECARS_SECONDS
+    return Notice(
+        "sidecars",
+        None,
+        f"the training has ended, but {job.sidecars()} runs on; the job ends with the training's"
+        f" result in {left:.0f} s",
+    )
+
+
 def _waiting_due(job: FollowedJob) -> float | None:
     """When it is time to tell what pods wait for, or None while there is nothing new."""
     if job.waiting_since is None:
@@ -149,7 +198,10 @@ def _deadlines(job: FollowedJob) -> Iterator[float]:
     if limits.timeout:
         yield job.since + limits.timeout
     if job.finishing_since is not None:
-        yield job.finishing_since + FINISHING_PATIENCE_SECONDS
+        yield job.finishing_since + _patience(job)
+    if job.sidecars_since is not None:
+        yield job.sidecars_since + TELL_SIDECARS_SECONDS
+        yield job.sidecars_since + SIDECARS_PATIENCE_SECONDS
     if job.waiting_since is not None:
         yield job.waiting_since + READ_REASONS_SECONDS
     if (due := _waiting_due(job)) is not None:

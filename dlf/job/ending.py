@@ -19,6 +19,8 @@ class Cause(enum.Enum):
     SUCCEEDED = "the operator says that it succeeded"
     FAILED = "the operator says that it failed"
     LEADER_SUCCEEDED = "the pod that decides has succeeded"
+    TRAINING_SUCCEEDED = "its training has succeeded, and only sidecars keep its pods"
+    TRAINING_FAILED = "its training has failed, and only sidecars keep its pods"
     DELETED_AFTER_SUCCESS = "it was deleted after all its pods had succeeded"
     DELETED = "it was deleted by someone else"
     UNSTARTABLE = "one of its pods can never start, or the operator refuses it"
@@ -69,6 +71,12 @@ RULES = {
     Cause.SUCCEEDED: Rule(ExitCode.SUCCEEDED, "succeeded", CleanUp.STOP_PODS),
     Cause.FAILED: Rule(ExitCode.FAILED, "failed", CleanUp.STOP_PODS),
     Cause.LEADER_SUCCEEDED: Rule(ExitCode.SUCCEEDED, "succeeded", CleanUp.STOP_PODS),
+    Cause.TRAINING_SUCCEEDED: Rule(
+        ExitCode.SUCCEEDED, "succeeded", CleanUp.BY_ON_EXIT, DRAIN_STOPPED_SECONDS
+    ),
+    Cause.TRAINING_FAILED: Rule(
+        ExitCode.FAILED, "failed", CleanUp.BY_ON_EXIT, DRAIN_STOPPED_SECONDS
+    ),
     Cause.DELETED_AFTER_SUCCESS: Rule(ExitCode.SUCCEEDED, "succeeded", CleanUp.NOTHING),
     Cause.DELETED: Rule(ExitCode.DELETED, "was deleted by someone else", CleanUp.NOTHING),
     Cause.UNSTARTABLE: Rule(

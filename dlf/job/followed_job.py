@@ -3,12 +3,13 @@
 import msgspec
 
 from dlf.diagnose.pending import PendingReason
-from dlf.diagnose.pod_state import ended_well, has_ended
+from dlf.diagnose.pod_state import has_ended
 from dlf.diagnose.start_reasons import StartReasons
-from dlf.frameworks import job_state
+from dlf.diagnose.training import keeping, training_ended, training_succeeded
+from dlf.frameworks import job_state, kind_of
 from dlf.job.pods import Pods
 from dlf.manifest.jobs.volcano import VOLCANO_JOB
-from dlf.manifest.observed import Job
+from dlf.manifest.observed import Job, Pod
 from dlf.manifest.phase import JobState, Phase
 from dlf.task.settings import Lifecycle
 
@@ -30,6 +31,8 @@ class FollowedJob:
         waiting_since: since when not all pods have started; None when all have.
         finishing_since: since when it is known what the job will come to, although its state does
             not say so yet; None when it is not.
+        sidecars_since: since when the training has ended and only other containers keep its pods;
+            None when that is not so.
         changed_at: when the job or a pod last changed.
         told: by topic, the last notice and when it was checked.
     """
@@ -46,6 +49,9 @@ class FollowedJob:
         self.since = self.changed_at = 0.0
         self.waiting_since: float | None = None
         self.finishing_since: float | None = None
+        self.sidecars_since: float | None = None
+        roles = [leader] if leader else [role.lower() for role in kind_of(job).deciding_roles]
+        self._deciding_role = next((role for role in roles if role in pods.roles.replicas), "")
         self.told: dict[str, tuple[object, float]] = {}
 
     @property
@@ -77,12 +83,64 @@ class FollowedJob:
         return msgspec.structs.replace(state, phase=phase)
 
     @property
+    def launcher_may_restart(self) -> bool:
+        """Whether mpi-operator's launcher, a Kubernetes Job, may get another pod."""
+        limit = self.job.backoff_limit
+        pods = self.pods.here.values()
+        failed = sum(self.pods.identify(pod).role == "launcher" for pod in pods)
+        return failed <= (6 if limit is None else limit)  # batch/v1's default
+
+    @property
     def leader_succeeded(self) -> bool:
         """Whether the leader has succeeded. Its failure is left to the operator's policies."""
         if not self.leader:
             return False
         pod = self.pods.here.get(f"{self.job.metadata.name}-{self.leader}-0")
-        return pod is not None and ended_well(pod)
+        return pod is not None and self.pods.succeeded(pod)
+
+    def kept_pods(self) -> list[Pod]:
+        """The pods that only injected containers keep, when the training has ended; or none.
+
+        The training has ended when the training containers have in all pods that decide: the
+        leader, or those of the kind's deciding role, or all. While the operator restarts pods, or
+        somebody deletes them, it has not.
+        """
+        training = self.pods.training
+        if training.get(self._deciding_role) if self._deciding_role else any(training.values()):
+            return []
+        deciding = self.deciding_pods()
+        ended = deciding and all(
+            training_ended(pod, self.pods.statuses(pod)) and not pod.metadata.deletion_timestamp
+            for pod in deciding
+        )
+        kept = [pod for pod in deciding if not has_ended(pod)]
+        return kept if ended and self.state.phase is not Phase.RESTARTING else []
+
+    def deciding_pods(self) -> list[Pod]:
+        """The pods whose success is the job's, once all of them exist; else none."""
+        role = self._deciding_role
+        if self.leader:
+            leader = self.pods.here.get(f"{self.job.metadata.name}-{self.leader}-0")
+            return [leader] if leader else []
+        pods = [
+            pod
+            for pod in self.pods.here.values()
+            if not role or self.pods.identify(pod).role == role
+        ]
+        expected = self.pods.roles.replicas[role] if role else self.pods.total
+        return pods if len(pods) >= expected > 0 else []
+
+    def training_result(self) -> bool:
+        """Whether the training has succeeded in all pods that decide."""
+        return all(training_succeeded(pod, self.pods.statuses(pod)) for pod in self.deciding_pods())
+
+    def sidecars(self) -> str:
+        """Which containers keep which pods, in words."""
+        kept = self.kept_pods()
+        names = {name for pod in kept for name in keeping(pod, self.pods.statuses(pod))}
+        more = f" and {len(kept) - 1} more" if len(kept) > 1 else ""
+        containers = f"container{'s' if len(names) > 1 else ''} {', '.join(sorted(names))}"
+        return f"{containers} of pod {kept[0].metadata.name}{more}" if kept else ""
 
     @property
     def count(self) -> str:
@@ -105,3 +163,8 @@ class FollowedJob:
             self.finishing_since = None
         elif self.finishing_since is None:
             self.finishing_since = now
+        if not self.kept_pods():
+            self.sidecars_since = None
+            self.told.pop("sidecars", None)
+        elif self.sidecars_since is None:
+            self.sidecars_since = now

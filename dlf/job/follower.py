@@ -150,7 +150,7 @@ class Follower:
 
     def _on_pods(self, step: Snapshot[Pod] | Change[Pod]) -> None:
         now = self._loop.time()
-        for pod in self.pods.apply(step):
+        for pod in self.pods.apply(step, now):
             name = pod.metadata.name
             if name in self.pods.here:
                 self._reasons.pulls.observe(pod, now)

@@ -1,12 +1,22 @@
 """The pods of one job: those that exist, and the last state of those that were deleted."""
 
+from collections import defaultdict
 from collections.abc import Iterator
 
-from dlf.diagnose.pod_state import ended_well, has_started, not_started
+from dlf.diagnose.pod_state import disruption, has_ended, has_started, not_started
 from dlf.diagnose.roles import PodIdentity, Roles
+from dlf.diagnose.server_clock import ServerClock
+from dlf.diagnose.training import (
+    training_ended,
+    training_statuses,
+    training_succeeded,
+)
 from dlf.kube.reflector import Change, Snapshot
 from dlf.logs.multiplexer import Multiplexer
-from dlf.manifest.observed import Pod
+from dlf.manifest.observed import ContainerStatus, Pod
+
+REMEMBERED_DISRUPTIONS = 100
+"""Disrupted pods that are remembered after another pod took their name."""
 
 
 class Pods:
@@ -17,11 +27,16 @@ class Pods:
         logs: told of every pod.
 
     Attributes:
+        roles: of the job.
         here: the pods that exist, by name.
         gone: deleted pods as last seen, by name, until a pod of the same name exists again.
         started: names of the pods that have run at some time.
         not_started: names of the pods that have not started, or are being deleted and hold up
             those that replace them.
+        training: by role, names of the pods in which a training container has not ended.
+        disrupted: pods that the cluster removed, as last seen; other pods have their names now.
+        seen_failing: uid to the cluster's time when our watch first saw that the pod had ended or
+            was being removed; for what carries no time itself.
     """
 
     def __init__(self, roles: Roles, logs: Multiplexer) -> None:
@@ -29,7 +44,11 @@ class Pods:
         self.gone: dict[str, Pod] = {}
         self.started: set[str] = set()
         self.not_started: set[str] = set()
-        self._roles = roles
+        self.training: defaultdict[str, set[str]] = defaultdict(set)
+        self.disrupted: list[Pod] = []
+        self.seen_failing: dict[str, str] = {}
+        self.roles = roles
+        self._clock = ServerClock()
         self._logs = logs
 
     def __iter__(self) -> Iterator[Pod]:
@@ -40,23 +59,23 @@ class Pods:
     @property
     def total(self) -> int:
         """How many pods the job should have."""
-        return self._roles.pods
+        return self.roles.pods
 
-    def apply(self, step: Snapshot[Pod] | Change[Pod]) -> list[Pod]:
-        """Apply a list or a change; returns the pods concerned, as they were last seen."""
+    def apply(self, step: Snapshot[Pod] | Change[Pod], now: float = 0.0) -> list[Pod]:
+        """Apply a list or a change that came at `now`; returns the pods concerned, as last seen."""
         match step:
             case Snapshot(items):
                 missing = self.here.keys() - {pod.metadata.name for pod in items}
                 gone = [self._forget(self.here[name]) for name in sorted(missing)]
-                return gone + [self._observe(pod) for pod in items]
+                return gone + [self._observe(pod, now) for pod in items]
             case Change("DELETED", pod):
                 return [self._forget(pod)]
             case Change(_, pod):
-                return [self._observe(pod)]
+                return [self._observe(pod, now)]
 
     def identify(self, pod: Pod) -> PodIdentity:
         """Role and rank of a pod of this job."""
-        return self._roles.identify(pod)
+        return self.roles.identify(pod)
 
     @property
     def waiting(self) -> bool:
@@ -75,10 +94,24 @@ class Pods:
     def all_succeeded(self) -> bool:
         """Whether every pod of the job had succeeded of its own accord when it was last seen."""
         pods = list(self)
-        return len(pods) >= self.total > 0 and all(map(ended_well, pods))
+        return len(pods) >= self.total > 0 and all(map(self.succeeded, pods))
 
-    def _observe(self, pod: Pod) -> Pod:
+    def succeeded(self, pod: Pod) -> bool:
+        """Whether the pod is in phase Succeeded, and its training ended of its own accord."""
+        return pod.status.phase == "Succeeded" and training_succeeded(pod, self.statuses(pod))
+
+    def statuses(self, pod: Pod) -> list[ContainerStatus]:
+        """The statuses of the pod's training containers."""
+        return training_statuses(pod, self.identify(pod), self.roles.containers)
+
+    def _observe(self, pod: Pod, now: float) -> Pod:
         name = pod.metadata.name
+        before = self.here.get(name) or self.gone.get(name)
+        if before and before.metadata.uid != pod.metadata.uid and disruption(before):
+            self.disrupted = [*self.disrupted, before][-REMEMBERED_DISRUPTIONS:]
+        self._clock.observe(pod, now)
+        if has_ended(pod) or disruption(pod):
+            self.seen_failing.setdefault(pod.metadata.uid, self._clock.time(now))
         self.here[name] = pod
         self.gone.pop(name, None)
         if has_started(pod):
@@ -88,6 +121,10 @@ class Pods:
         else:
             self.not_started.discard(name)
         identity = self.identify(pod)
+        if training_ended(pod, self.statuses(pod)):
+            self.training[identity.role].discard(name)
+        else:
+            self.training[identity.role].add(name)
         self._logs.observe(pod, identity.role, identity.rank)
         return pod
 
@@ -96,6 +133,7 @@ class Pods:
         name = pod.metadata.name
         self.here.pop(name, None)
         self.not_started.discard(name)
+        self.training[self.identify(pod).role].discard(name)
         self.gone[name] = pod
         self._logs.pod_deleted(name)
         return pod

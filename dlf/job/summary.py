@@ -3,14 +3,15 @@
 import msgspec
 
 from dlf.diagnose.failures import failures
+from dlf.diagnose.pod_state import condition, disruption
 from dlf.errors import ExitCode
 from dlf.job.context import JobContext
 from dlf.job.ending import Cause, Ending
 from dlf.job.pods import Pods
 from dlf.job.remove import operator_cleans_up
 from dlf.logs.multiplexer import Multiplexer
-from dlf.manifest.observed import Job
-from dlf.outcome.outcome import Outcome
+from dlf.manifest.observed import Job, Pod
+from dlf.outcome.outcome import Outcome, PodFailure
 from dlf.outcome.report import describe
 
 LISTED_NAMES = 5
@@ -33,7 +34,7 @@ def summarize(
         logs: knows the last lines of each container.
     """
     rule, state = ending.rule, ending.state
-    found = failures(pods, pods.identify, logs.last_lines)
+    found = _failures(pods, logs)
     outcome = Outcome(
         code=rule.exit_code,
         job=f"{context.kind.title} {job.metadata.name}",
@@ -41,17 +42,21 @@ def summarize(
         operator=": ".join(filter(None, (state.reason, state.message))),
         failures=found,
     )
-    if ending.cause is Cause.FAILED:
-        found = found or failures(pods, pods.identify, logs.last_lines, restarted=True)
-        return msgspec.structs.replace(outcome, failures=found)
+    before = tuple(map(_taken_before, pods.disrupted[-LISTED_NAMES:]))
+    if ending.cause in {Cause.FAILED, Cause.TRAINING_FAILED}:
+        found = found or _failures(pods, logs, restarted=True)
+        notes = (ending.detail,) if ending.detail else ()
+        return msgspec.structs.replace(outcome, failures=found, warnings=(*before, *notes))
     if rule.exit_code is not ExitCode.SUCCEEDED:
-        return msgspec.structs.replace(outcome, operator="", reason=ending.detail)
+        return msgspec.structs.replace(outcome, operator="", reason=ending.detail, warnings=before)
     found = tuple(failure for failure in found if not failure.stopped)
     warnings = [_GONE] if ending.cause is Cause.DELETED_AFTER_SUCCESS else []
+    warnings += [ending.detail] if ending.cause is Cause.TRAINING_SUCCEEDED else []
     warnings += [f"although the job succeeded, {describe(each)}" for each in found[:LISTED_NAMES]]
     still = [pod.metadata.name for pod in pods.running() if not pod.metadata.deletion_timestamp]
     led = ending.cause is Cause.LEADER_SUCCEEDED
-    if still and (led or not operator_cleans_up(context.kind, job)):
+    ended = ending.cause is not Cause.TRAINING_SUCCEEDED
+    if still and ended and (led or not operator_cleans_up(context.kind, job)):
         warnings.append(f"still running although the job has ended: {_listed(still)}")
     if context.lifecycle.strict and found:
         return msgspec.structs.replace(
@@ -62,6 +67,25 @@ def summarize(
             warnings=tuple(warnings),
         )
     return msgspec.structs.replace(outcome, failures=(), warnings=tuple(warnings))
+
+
+def _failures(pods: Pods, logs: Multiplexer, *, restarted: bool = False) -> tuple[PodFailure, ...]:
+    return failures(
+        pods,
+        pods.identify,
+        pods.statuses,
+        logs.last_lines,
+        seen=pods.seen_failing,
+        restarted=restarted,
+    )
+
+
+def _taken_before(pod: Pod) -> str:
+    """A pod that the cluster took away, and that was created again."""
+    mark = condition(pod, "DisruptionTarget")
+    since = f" at {mark.last_transition_time}" if mark and mark.last_transition_time else ""
+    name = pod.metadata.name
+    return f"before that, the cluster took pod {name} away{since}: {disruption(pod)}"
 
 
 def with_logs(outcome: Outcome, logs: Multiplexer) -> Outcome:

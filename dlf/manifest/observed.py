@@ -3,6 +3,7 @@
 Unknown fields are ignored and `null` is taken for absent, since operators write both.
 """
 
+from collections.abc import Mapping
 from typing import dataclass_transform
 
 import msgspec
@@ -93,9 +94,10 @@ class ContainerStatus(Observed):
 
 
 class PodContainer(Observed):
-    """corev1.Container: just its name."""
+    """corev1.Container. An init container with restart policy `Always` is a native sidecar."""
 
     name: str
+    restart_policy: str | None = None
 
 
 class PodSpec(Observed):
@@ -126,10 +128,17 @@ class Pod(Observed):
     status: PodStatus = PodStatus()
 
 
+class PodTemplate(Observed):
+    """corev1.PodTemplateSpec: the pods that the operator creates for a role."""
+
+    spec: PodSpec = PodSpec()
+
+
 class ReplicaCount(Observed):
     """One role of a Kubeflow job; the operator's default is one replica."""
 
     replicas: int | None = None
+    template: PodTemplate = PodTemplate()
 
 
 class TaskCount(Observed):
@@ -137,12 +146,14 @@ class TaskCount(Observed):
 
     name: str = ""
     replicas: int = 0
+    template: PodTemplate = PodTemplate()
 
 
-class RunPolicyCleanUp(Observed):
-    """Of kubeflow.org RunPolicy: which pods the operator deletes when the job has ended."""
+class RunPolicy(Observed):
+    """kubeflow.org RunPolicy: which pods the operator deletes when the job has ended; retries."""
 
     clean_pod_policy: str | None = None
+    backoff_limit: int | None = None
 
 
 class VolcanoState(Observed):
@@ -178,24 +189,45 @@ class Job(Observed):
         The API server sorts the keys of a Kubeflow job, which is the order of its ranks too; the
         tasks of a Volcano Job keep theirs.
         """
+        return {
+            role: 1 if entry.replicas is None else entry.replicas
+            for role, entry in self._roles().items()
+        }
+
+    @property
+    def containers(self) -> dict[str, frozenset[str]]:
+        """Role to the names of the containers that its pods are created with.
+
+        Whatever else runs in a pod was injected: a service mesh's proxy, a log shipper.
+        """
+        return {
+            role: frozenset(each.name for each in entry.template.spec.containers or ())
+            for role, entry in self._roles().items()
+        }
+
+    def _roles(self) -> Mapping[str, ReplicaCount | TaskCount]:
         if "tasks" in self.spec:
             tasks = msgspec.json.decode(self.spec["tasks"], type=list[TaskCount] | None)
-            return {task.name: task.replicas for task in tasks or ()}
+            return {task.name: task for task in tasks or ()}
         for key, value in self.spec.items():
             if key.endswith("ReplicaSpecs"):
                 roles = msgspec.json.decode(value, type=dict[str, ReplicaCount] | None) or {}
-                return {
-                    role.lower(): 1 if entry.replicas is None else entry.replicas
-                    for role, entry in sorted(roles.items())
-                }
+                return {role.lower(): entry for role, entry in sorted(roles.items())}
         return {}
 
     @property
     def clean_pod_policy(self) -> str | None:
         """Which pods of a Kubeflow job the operator deletes when it has ended, if that is said."""
+        return self._run_policy().clean_pod_policy
+
+    @property
+    def backoff_limit(self) -> int | None:
+        """How many failures of a Kubeflow job's pods are retried, if that is said."""
+        return self._run_policy().backoff_limit
+
+    def _run_policy(self) -> RunPolicy:
         value = self.spec.get("runPolicy", msgspec.Raw(b"null"))
-        policy = msgspec.json.decode(value, type=RunPolicyCleanUp | None)
-        return policy.clean_pod_policy if policy else None
+        return msgspec.json.decode(value, type=RunPolicy | None) or RunPolicy()
 
 
 class ObjectReference(Observed):

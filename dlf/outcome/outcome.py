@@ -18,7 +18,8 @@ class PodFailure(msgspec.Struct, frozen=True, kw_only=True):
         reason: the word of Kubernetes: `Error`, `OOMKilled`, `Evicted`, `NodeLost` ...
         message: more words of whoever knows: kubelet, scheduler, registry.
         node: where it ran, or "".
-        finished_at: RFC 3339 in UTC, or "" when unknown; the order of failures.
+        finished_at: when the container ended or, if that was earlier, the cluster began to take its
+            pod away; RFC 3339 in UTC, or "" when unknown. The order of failures.
         evidence: what the end of its log says of the cause.
         last_lines: the last lines of its log, without newlines.
         stopped: it ended because it was deleted, not by itself.

@@ -155,16 +155,52 @@ class SimulatedCluster:
         """The pod's container ends; its log is whole."""
         self.prints(pod, *lines)
         self._log(pod).end()
-        state = {
-            "terminated": {
-                "exitCode": code,
-                "reason": reason or ("Error" if code else "Completed"),
-                "startedAt": self.api.store.stamp(),
-                "finishedAt": self.api.store.stamp(),
-                "containerID": self._status(pod)["containerID"],
-            }
-        }
+        state = self._terminated(pod, code, reason)
         self._state(pod, "Failed" if code else "Succeeded", state, **status)
+
+    def ends_training(self, pod: str, code: int = 0) -> None:
+        """The training container ends; what was injected into the pod runs on."""
+        self._log(pod).end()
+        self._state(pod, "Running", self._terminated(pod, code))
+
+    def injects(self, pod: str, name: str, *, native: bool = False) -> None:
+        """A webhook has put a sidecar into the pod; a native one is an init container."""
+        self.api.logs.of(NAMESPACE, pod, name).write(f"{name} is up")
+        found = self.api.store.get(self.pods, pod)
+        kind = "initContainers" if native else "containers"
+        spec = {"name": name, **({"restartPolicy": "Always"} if native else {})}
+        status = {
+            "name": name,
+            "containerID": f"containerd://{pod}-{name}",
+            "state": {"running": {"startedAt": self.api.store.stamp()}},
+        }
+        key = "initContainerStatuses" if native else "containerStatuses"
+        change = {
+            "spec": {kind: [*found["spec"].get(kind, []), spec]},
+            "status": {key: [*found["status"].get(key, []), status]},
+        }
+        self.api.store.patch(self.pods, pod, change)
+
+    def ends_sidecar(self, pod: str, code: int, *, native: bool = False, phase: str = "") -> None:
+        """The pod's sidecar ends with this code, and with it the pod, in this phase."""
+        key = "initContainerStatuses" if native else "containerStatuses"
+        found = self.api.store.get(self.pods, pod)
+        *others, sidecar = found["status"][key]
+        self.api.logs.of(NAMESPACE, pod, sidecar["name"]).end()
+        end = {"exitCode": code, "reason": "Error", "finishedAt": self.api.store.stamp()}
+        ended = {**sidecar, "state": {"terminated": end}}
+        status = {key: [*others, ended], "phase": phase or found["status"]["phase"]}
+        self.api.store.patch(self.pods, pod, {"status": status})
+
+    def disrupts(self, pod: str, reason: str = "PreemptionByScheduler") -> None:
+        """The cluster decides to take the pod away: preemption, eviction, node drain."""
+        mark = {
+            "type": "DisruptionTarget",
+            "status": "True",
+            "reason": reason,
+            "lastTransitionTime": self.api.store.stamp(),
+        }
+        self.api.store.patch(self.pods, pod, {"status": {"conditions": [mark]}})
 
     def deletes(self, pod: str, grace: int = 30) -> None:
         """Somebody asks for the pod's deletion; it stays until its containers have ended."""
@@ -222,6 +258,17 @@ class SimulatedCluster:
             },
         )
 
+    def _terminated(self, pod: str, code: int, reason: str = "") -> dict[str, Any]:
+        return {
+            "terminated": {
+                "exitCode": code,
+                "reason": reason or ("Error" if code else "Completed"),
+                "startedAt": self.api.store.stamp(),
+                "finishedAt": self.api.store.stamp(),
+                "containerID": self._status(pod)["containerID"],
+            }
+        }
+
     def _container(self, pod: str) -> str:
         return str(self.api.store.get(self.pods, pod)["spec"]["containers"][0]["name"])
 
@@ -237,12 +284,15 @@ class SimulatedCluster:
     def _state(
         self, pod: str, phase: str, state: dict[str, Any], node: str = "", **status: Any
     ) -> None:
-        container = {**self._status(pod), "name": self._container(pod), "state": state}
+        name = self._container(pod)
+        container = {**self._status(pod), "name": name, "state": state}
+        known = self.api.store.get(self.pods, pod)["status"].get("containerStatuses") or ()
+        statuses = [container, *(each for each in known if each["name"] != name)]
         self.api.store.patch(
             self.pods,
             pod,
             {
                 "spec": {"nodeName": node or "node-1"},
-                "status": {"phase": phase, "containerStatuses": [container], **status},
+                "status": {"phase": phase, "containerStatuses": statuses, **status},
             },
         )
