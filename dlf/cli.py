@@ -74,6 +74,12 @@ def _check(argv: Sequence[str], edge: Edge) -> ExitCode:
     return check.run(argv, edge)
 
 
+def _run(argv: Sequence[str], edge: Edge) -> ExitCode:
+    from dlf.commands import run
+
+    return run.run(argv, edge)
+
+
 def _prune(argv: Sequence[str], edge: Edge) -> ExitCode:
     from dlf.commands import prune
 
@@ -93,6 +99,7 @@ def _man(argv: Sequence[str], edge: Edge) -> ExitCode:
 
 
 COMMANDS: dict[str, tuple[str, Callable[[Sequence[str], Edge], int]]] = {
+    "run": ("run a job from a file: `dlf run --file JOB.yaml`", _run),
     "check": ("say whether this cluster would run a task: `dlf check FRAMEWORK ...`", _check),
     "list": ("list the jobs that dlf submitted", _list),
     "status": ("explain the state of jobs", _status),

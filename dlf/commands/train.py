@@ -38,6 +38,11 @@ def run(framework: Framework, argv: Sequence[str], edge: Edge) -> ExitCode:
         return _finish(_locally(invocation, edge), invocation, edge)
     if invocation.run.runtime == "kubernetes":
         require_image(invocation, edge.env)
+    return execute(invocation, edge)
+
+
+def execute(invocation: Invocation, edge: Edge) -> ExitCode:
+    """Print the resource, have it checked, submit it, or run it in the cluster to its end."""
     if invocation.run.dry_run == "client":
         edge.out(to_text(_rendered(invocation, edge), invocation.run.output))
         return ExitCode.SUCCEEDED

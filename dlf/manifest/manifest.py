@@ -32,4 +32,4 @@ def to_text(manifest: Written, output: str) -> str:
         return msgspec.json.format(to_json(manifest), indent=2).decode() + "\n"
     from dlf.manifest.yaml import dump  # most runs print none, and its expressions take time
 
-    return dump(msgspec.to_builtins(manifest))
+    return dump(msgspec.json.decode(to_json(manifest)))

@@ -38,12 +38,22 @@ def filled(cluster: Console) -> Console:
     return cluster
 
 
+JOB = """
+apiVersion: kubeflow.org/v1
+kind: PyTorchJob
+metadata: {name: by-hand}
+spec: {pytorchReplicaSpecs: {Master: {replicas: 1}}}
+"""
+
+
 def forbid_lists(api: FakeApi) -> None:
     api.denied.update({("list", f"{kind.plural}.{kind.group}") for kind in job_kinds()})
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_command_works(filled: Console, command: str) -> None:
+def test_command_works(
+    filled: Console, command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Exit 0, and no flag is without effect.
 
     What would train is only rendered, and a list that goes on is ended by taking its permission.
@@ -52,7 +62,11 @@ def test_command_works(filled: Console, command: str) -> None:
     while "=" in words[0]:
         name, _, value = words.pop(0).partition("=")
         filled.env[name] = value
-    trains = words[1] in BY_NAME and not {"--detach", "--dry-run", "--dry-run=server"} & {*words}
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "job.yaml").write_text(JOB)
+    trains = words[1] in {*BY_NAME, "run"} and not {"--detach", "--dry-run", "--dry-run=server"} & {
+        *words
+    }
     expected = ExitCode.SUCCEEDED
     if {"-w", "--watch"} & {*words}:
         expected = ExitCode.REJECTED
