@@ -10,14 +10,14 @@ _FEATURES = ("PROCESSES", "PROCESS_ENV", "WAIT_PEERS", "HOSTFILE", "REMOTE")
 
 _SSH = """\
 Usage:
-  ssh [options of ssh] HOST COMMAND
+  dlf ssh [options of ssh] HOST COMMAND
 
 Runs the command in another pod of the job: with its container's environment and working directory.
 Works in the command of `dlf worker --remote`, where `ssh` is on the PATH.
 """
 _PDSH = """\
 Usage:
-  pdsh [-S] [-N] [-f FANOUT] [-x HOST,HOST] -w HOST,HOST COMMAND
+  dlf pdsh [-S] [-N] [-f FANOUT] [-x HOST,HOST] -w HOST,HOST COMMAND
 
 The same in several pods. %h in the command is the host, %n its number; -S returns the largest exit
 code, -N leaves out the hosts before the lines.
