@@ -7,6 +7,7 @@ told, the others are counted.
 
 import os
 import socket
+import time
 from collections.abc import Callable, Mapping
 
 from dlf.worker import channel
@@ -17,6 +18,7 @@ from dlf.worker.session import Session
 
 _STRANGERS = 64
 _HANDSHAKE = 10.0  # seconds
+_SWEEP = 1.0
 _SESSIONS = 1024
 _BACKLOG = 128
 _PAUSE = 1.0  # seconds without accepting, when there are no descriptors
@@ -52,6 +54,7 @@ class Server:
         self._say = say
         self._finished = finished
         self._strangers: dict[_Handshake, None] = {}
+        self._sweeping = False
         self._socket: socket.socket | None = None
 
     def listen(self, address: str, port: int) -> None:
@@ -91,6 +94,18 @@ class Server:
         if len(self._strangers) >= _STRANGERS:
             next(iter(self._strangers)).close()
         self._strangers[_Handshake(self, connection, str(address[0]))] = None
+        if not self._sweeping:
+            self._sweeping = True
+            self._loop.later(_SWEEP, self._sweep)
+
+    def _sweep(self) -> None:
+        """Refuse those that take too long. One timer for all: a timer each would hold them."""
+        now = time.monotonic()
+        for stranger in list(self._strangers):
+            stranger.refuse_after(now)
+        self._sweeping = bool(self._strangers)
+        if self._sweeping:
+            self._loop.later(_SWEEP, self._sweep)
 
     def _again(self, listening: socket.socket) -> None:
         if self._socket is listening:
@@ -151,7 +166,7 @@ class _Handshake:
         self._nonce = b""  # ours, once the other one's is known
         self._open = True
         server.loop.watch(connection.fileno(), READ, self._ready)
-        server.loop.later(_HANDSHAKE, self._late)
+        self._deadline = time.monotonic() + _HANDSHAKE
 
     def close(self) -> None:
         """Let it go."""
@@ -164,8 +179,9 @@ class _Handshake:
         self._server.loop.forget(self._connection.fileno())
         self._server.gone(self)
 
-    def _late(self) -> None:
-        if self._open:
+    def refuse_after(self, now: float) -> None:
+        """Refuse it when its time is over."""
+        if now > self._deadline:
             self._refuse()
 
     def _refuse(self) -> None:
