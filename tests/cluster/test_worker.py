@@ -1,0 +1,170 @@
+"""`dlf worker` in pods of a Volcano Job, brought from dlf's image into images that have nothing."""
+
+import signal
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import kubernetes
+import pytest
+
+from dlf.errors import ExitCode
+
+from .cluster import Cluster, running_cluster
+from .image import WORKER_IMAGE, write_image
+from .launch import finished, launched, messages
+from .sandbox import wait_until
+from .volcano import VOLCANO
+from .workspace import Workspace
+
+pytestmark = [
+    pytest.mark.cluster,
+    pytest.mark.binary,
+    pytest.mark.timeout(240, func_only=True),
+]
+
+_DLF, _SCRATCH, _MPI = "dlf.test/dlf:1", "dlf.test/scratch:1", "dlf.test/openmpi:1"
+_WORKER = ["--worker_image", _DLF, "--num_worker", "3", "--working_dir", "/tmp"]
+_READY = "echo ready; sleep 1000 & wait"
+_OPEN_MPI = ";".join(
+    f"{folder}(hostpath):{folder}" for folder in ("/usr", "/etc/alternatives", "/etc/openmpi")
+)
+"""Debian's openmpi-bin, without copying it and its libraries. No sshd runs in these pods."""
+
+
+@pytest.fixture(scope="module")
+def cluster(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Cluster]:
+    """A cluster of this file's own, with dlf's image, one FROM scratch, and one for Open MPI."""
+    binary = request.config.getoption("--binary")
+    assert binary, "the init container copies the executable: give --binary=dist/dlf-linux-amd64"
+    folder = tmp_path_factory.mktemp("images")
+    dlf, scratch, mpi = (folder / f"{name}.tar" for name in ("dlf", "scratch", "mpi"))
+    write_image(dlf, _DLF, ["/usr/bin/dlf"], {"/usr/bin/dlf": binary})
+    write_image(scratch, _SCRATCH, ["/busybox"], {"/busybox": Path("/bin/busybox")})
+    links = {f"/{name}": f"usr/{name}" for name in ("bin", "lib", "lib64", "sbin")}
+    texts = {"/etc/passwd": "root:x:0:0::/root:/bin/bash\n", "/etc/group": "root:x:0:\n"}
+    write_image(mpi, _MPI, ["/bin/false"], links=links, texts=texts, files={})
+    with running_cluster(VOLCANO) as running:
+        for archive in (dlf, scratch, mpi):
+            running.import_image(archive)
+        yield running
+
+
+def _running(workspace: Workspace, client: kubernetes.client.ApiClient) -> list[str]:
+    core = kubernetes.client.CoreV1Api(client)
+    unfinished = "status.phase!=Succeeded,status.phase!=Failed"
+    pods = core.list_namespaced_pod(workspace.namespace, field_selector=unfinished).items
+    return [pod.metadata.name for pod in pods]  # type: ignore[union-attr,misc]
+
+
+def test_processes_share_each_pod_and_wait_for_their_peers(workspace: Workspace) -> None:
+    """Three pods, two processes each, started when the names of all pods resolve."""
+    flags = [*_WORKER, "--image", WORKER_IMAGE, "--processes", "2", "--wait_peers"]
+    code, printed, errors = finished(
+        workspace, "deepspeed", *flags, "--command", "echo rank $RANK:"
+    )
+    expected = {
+        f"worker-{rank}": [
+            f"[{index}] rank {rank}: --process_index {index} --process_num 2" for index in range(2)
+        ]
+        for rank in range(3)
+    }
+    lines = {pod: sorted(each) for pod, each in printed.items()}
+    assert (ExitCode.SUCCEEDED, expected) == (code, lines), errors
+
+
+def test_an_image_from_scratch_needs_no_shell(workspace: Workspace) -> None:
+    """Its only file is one static program."""
+    flags = [*_WORKER, "--image", _SCRATCH, "--processes", "2", "--process_env"]
+    code, printed, errors = finished(
+        workspace, "deepspeed", *flags, "--command", "/busybox echo 'no  shell'"
+    )
+    lines = ["[0] no  shell", "[1] no  shell"]
+    expected = {f"worker-{rank}": lines for rank in range(3)}
+    sorted_lines = {pod: sorted(each) for pod, each in printed.items()}
+    assert (ExitCode.SUCCEEDED, expected) == (code, sorted_lines), errors
+
+
+def test_a_killed_process_fails_its_pod_and_the_job(
+    workspace: Workspace, client: kubernetes.client.ApiClient
+) -> None:
+    """The exit code is the process's own, and nothing goes on."""
+    command = f'[ "$RANK$PROCESS_INDEX" = 11 ] && kill -9 $$; {_READY}'
+    flags = [*_WORKER, "--image", WORKER_IMAGE, "--processes", "2", "--process_env"]
+    with launched(workspace, "deepspeed", *flags, "--command", command) as dlf:
+        output, errors = dlf.communicate()
+    assert dlf.returncode == ExitCode.FAILED, output + errors
+    assert "worker-1 (worker, rank 1): exit code 137" in errors
+    told = "dlf: process 1 was killed by SIGKILL (exit code 137); stopping the other 1"
+    assert told in messages(output)["worker-1"]
+    wait_until(lambda: _running(workspace, client) == [], "end of the other workers")
+
+
+def test_a_deleted_pod_ends_the_job(
+    workspace: Workspace, client: kubernetes.client.ApiClient, cluster: Cluster
+) -> None:
+    """Its processes get SIGTERM and may save; the job has failed, and no pod goes on."""
+    flags = [*_WORKER, "--image", WORKER_IMAGE, "--processes", "2"]
+    command = f"trap 'echo saved; exit 0' TERM; {_READY} #"
+    with launched(workspace, "deepspeed", *flags, "--command", command) as dlf:
+        assert dlf.stdout is not None
+        read = [dlf.stdout.readline() for _ in range(6)]
+        (pod,) = {line.split()[0] for line in read if "-worker-2 " in line}
+        path = f"/api/v1/namespaces/{workspace.namespace}/pods/{pod}"
+        cluster.api.delete(path).raise_for_status()
+        output, errors = dlf.communicate()
+    assert dlf.returncode == ExitCode.FAILED, output + errors
+    assert Counter(messages(output)["worker-2"]) == {"[0] saved": 1, "[1] saved": 1}
+    wait_until(lambda: _running(workspace, client) == [], "end of the other workers")
+
+
+def test_a_trainer_saves_when_the_launcher_is_stopped(
+    workspace: Workspace, client: kubernetes.client.ApiClient, tmp_path: Path
+) -> None:
+    """SIGTERM to dlf deletes the job; the worker passes the kubelet's SIGTERM on to all."""
+    tmp_path.chmod(0o777)
+    flags = [*_WORKER, "--image", WORKER_IMAGE, "--processes", "2", "--process_env"]
+    command = f"trap 'sleep 2; echo > /mnt/saved/$RANK-$PROCESS_INDEX; exit 0' TERM; {_READY}"
+    volume = {"KFJ_TASK_VOLUME_MOUNT": f"{tmp_path}(hostpath):/mnt/saved"}
+    with launched(workspace, "deepspeed", *flags, "--command", command, **volume) as dlf:
+        assert dlf.stdout is not None
+        for _ in range(6):
+            assert "ready" in dlf.stdout.readline()
+        dlf.send_signal(signal.SIGTERM)
+        output, errors = dlf.communicate()
+    assert dlf.returncode == ExitCode.SIGTERM, output + errors
+    wait_until(lambda: _running(workspace, client) == [], "end of the pods")
+    expected = [f"{rank}-{index}" for rank in range(3) for index in range(2)]
+    assert expected == sorted(path.name for path in tmp_path.iterdir())
+
+
+def test_a_thousand_children_are_reaped(workspace: Workspace) -> None:
+    """The worker is process 1 of its container: orphans become its children."""
+    command = (
+        "for i in $(seq 500); do (/bin/true &) ; done;"
+        " while grep -qs 'State:.Z' /proc/[0-9]*/status; do :; done; echo no zombie #"
+    )
+    flags = [*_WORKER, "--num_worker", "1", "--image", WORKER_IMAGE, "--processes", "2"]
+    code, printed, errors = finished(workspace, "deepspeed", *flags, "--command", command)
+    expected = ["[0] no zombie", "[1] no zombie"]
+    assert (ExitCode.SUCCEEDED, expected) == (code, sorted(printed["worker-0"])), errors
+
+
+def test_mpirun_reaches_all_pods_without_sshd(workspace: Workspace) -> None:
+    """Open MPI starts its daemons by the worker's ssh; the token is Volcano's Secret of the job."""
+    rank = "echo rank $OMPI_COMM_WORLD_RANK of $OMPI_COMM_WORLD_SIZE in pod $VC_TASK_INDEX"
+    command = (
+        "mpirun --allow-run-as-root --hostfile $DLF_WORKER_HOSTFILE --map-by slot"
+        f" -np 6 bash -c '{rank}'"
+    )
+    flags = [*_WORKER, "--image", _MPI, "--remote", "--hostfile", "--slots", "2"]
+    code, printed, errors = finished(
+        workspace, "deepspeed", *flags, "--command", command, KFJ_TASK_VOLUME_MOUNT=_OPEN_MPI
+    )
+    expected = [f"rank {rank} of 6 in pod {rank // 2}" for rank in range(6)]
+    assert (ExitCode.SUCCEEDED, {"worker-0": expected}) == (
+        code,
+        {pod: sorted(lines) for pod, lines in printed.items()},
+    ), errors
