@@ -26,6 +26,12 @@ def _worker(argv: Sequence[str], edge: Edge) -> int:
     return worker.run(argv, edge)
 
 
+def _stacks(argv: Sequence[str], edge: Edge) -> int:
+    from dlf.commands import stacks
+
+    return stacks.run(argv, edge)
+
+
 def _ssh(argv: Sequence[str], edge: Edge) -> int:
     from dlf.commands import worker
 
@@ -106,6 +112,7 @@ COMMANDS: dict[str, tuple[str, Callable[[Sequence[str], Edge], int]]] = {
     "logs": ("print the logs of a job, and follow it to its end", _logs),
     "delete": ("delete jobs and all that belongs to them", _delete),
     "prune": ("delete the jobs that ended long ago", _prune),
+    "stacks": ("say where every rank of a job stands, the odd one first", _stacks),
     "worker": ("run a command in a training container: several processes, peers, ssh", _worker),
     "ssh": ("run a command in another pod, inside `dlf worker --remote`", _ssh),
     "pdsh": ("the same in several pods", _pdsh),

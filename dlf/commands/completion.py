@@ -19,7 +19,7 @@ from dlf.task.settings import Connection
 
 _JOB_NAMES_SECONDS = 1.0  # a prompt that waits longer is worse than one without names
 _FILES = {"FILE": ":files", "DIR": ":dirs", "DEST": ":files"}
-_NAMING_JOBS = {"status", "logs", "delete"}
+_NAMING_JOBS = {"status", "logs", "delete", "stacks"}
 _WITHOUT_MODULE = {"ssh", "pdsh"}  # parts of `worker`
 _NAMING_FRAMEWORKS = {"check"}
 

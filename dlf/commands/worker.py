@@ -6,7 +6,7 @@ from dlf import build_info
 from dlf.edge import Edge
 from dlf.errors import ExitCode, UsageError
 
-_FEATURES = ("PROCESSES", "PROCESS_ENV", "WAIT_PEERS", "HOSTFILE", "REMOTE")
+_FEATURES = ("PROCESSES", "PROCESS_ENV", "WAIT_PEERS", "HOSTFILE", "REMOTE", "STACKS")
 
 _SSH = """\
 Usage:

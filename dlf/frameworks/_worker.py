@@ -15,7 +15,7 @@ from dlf.task.settings import TaskSettings
 VOLUME = "dlf-worker"
 _FOLDER = "/dlf"
 
-_FEATURES = ("processes", "process_env", "wait_peers", "hostfile", "remote")
+_FEATURES = ("processes", "process_env", "wait_peers", "hostfile", "remote", "stacks")
 """What makes `--worker=auto` bring the worker; the other settings only say how."""
 
 _SETTINGS = (

@@ -5,7 +5,7 @@ for the whole outage budget is `ClusterLost`. Only `watch` and `open_log`, whose
 send a different request the next time, try once and raise `Unavailable`.
 """
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from types import TracebackType
 from typing import Self, TypeVar
@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from dlf.errors import Rejected
+from dlf.kube import pod_exec
 from dlf.kube import request as requests
 from dlf.kube.api_errors import Action, ObjectNotFound, Unavailable, error_of
 from dlf.kube.cluster_config import ClusterConfig
@@ -298,6 +299,18 @@ class KubeClient:
         group, plural, sub = kind if isinstance(kind, tuple) else (kind.group, kind.plural, "")
         request = requests.access_review(verb, group, plural, sub, namespace)
         return decode(await self.request(request), SelfSubjectAccessReview).status.allowed
+
+    async def exec_output(
+        self, namespace: str, pod: str, container: str, command: Sequence[str]
+    ) -> tuple[bytes, str]:
+        """Run a command in a container; what it printed, and why it failed, or ""."""
+        asked = pod_exec.request(namespace, pod, container, command)
+        with self.retry(asked.action) as retry:
+            while True:
+                try:
+                    return await pod_exec.output(self._http, asked)
+                except Unavailable as failed:
+                    await retry.wait(failed)
 
     async def request(self, request: ApiRequest) -> bytes:
         """Send any request until it has a response, and return the response's body."""

@@ -1,5 +1,7 @@
 """One HTTP request to the API server, and the one mapping of all that can go wrong with it.
 
+Longer than other files, so that no other has to know httpx and its errors.
+
     4xx, and 3xx                 Rejected      (401 after the credential was asked for anew, once)
     429, 5xx, any broken wire    Unavailable   the same request may work later
     certificate, credential      UsageError    before the first answer; later it is Unavailable
@@ -152,6 +154,14 @@ class HttpClient:
             yield ResponseStream(response, request.read_timeout)
 
     @asynccontextmanager
+    async def upgrade(
+        self, request: ApiRequest, headers: dict[str, str]
+    ) -> AsyncIterator[httpcore.AsyncNetworkStream]:
+        """Send a request that turns the connection into one of another protocol, and give that."""
+        async with self._open(request, headers) as response:
+            yield response.extensions["network_stream"]
+
+    @asynccontextmanager
     async def _open(
         self, request: ApiRequest, headers: dict[str, str] | None = None
     ) -> AsyncIterator[httpx.Response]:
@@ -167,7 +177,7 @@ class HttpClient:
         if response.status_code == 401:
             await response.aclose()
             response = await self._send_once(request, headers)
-        if response.is_success:
+        if response.is_success or response.status_code == httpx.codes.SWITCHING_PROTOCOLS:
             return response
         try:
             with _broken_is_unavailable():
@@ -184,7 +194,7 @@ class HttpClient:
                 built = self._client.build_request(
                     request.method,
                     request.path,
-                    params=request.query,
+                    params=request.query or None,
                     headers={**headers, **content_type, **credential},
                     content=request.body or None,
                     timeout=httpx.Timeout(

@@ -98,6 +98,7 @@ class PodContainer(Observed):
 
     name: str
     restart_policy: str | None = None
+    command: list[str] | None = None
 
 
 class PodSpec(Observed):
@@ -264,6 +265,7 @@ class Status(Observed):
     """metav1.Status: the body of a refused request and of a watch's ERROR event."""
 
     kind: str = ""
+    status: str | None = None
     reason: str | None = None
     message: str | None = None
     code: int = 0

@@ -11,9 +11,10 @@ from dlf.frameworks import job_kinds
 from dlf.manifest.jobs.volcano import VOLCANO_JOB
 from dlf.manifest.kinds import Kind
 
-Need = Literal["run", "explain", "check"]
+Need = Literal["run", "explain", "check", "stacks"]
 """`run`: no job can be run without it. `explain`: jobs run without it, but dlf says or cleans up
-less. `check`: only `dlf check` asks for it, which then leaves that line open."""
+less. `check`: only `dlf check` asks for it, which then leaves that line open.
+`stacks`: only `dlf stacks` asks for it."""
 
 JOBS = "JOBS"
 """Stands for the resource of the job's own kind."""
@@ -159,6 +160,13 @@ PERMISSIONS = (
         need="check",
         cluster=True,
     ),
+    Permission(
+        what="stacks",
+        verbs=("create", "get"),
+        resource="pods/exec",
+        why="ask the worker in each pod where its processes stand",
+        need="stacks",
+    ),
 )
 
 
@@ -186,7 +194,7 @@ def verbs(kind: Kind) -> list[Verb]:
             each,
         )
         for each in PERMISSIONS
-        if each.need != "check" and (kind == VOLCANO_JOB or not each.volcano)
+        if each.need in {"run", "explain"} and (kind == VOLCANO_JOB or not each.volcano)
         for verb in each.verbs
     ]
 

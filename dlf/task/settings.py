@@ -450,6 +450,7 @@ class TaskSettings(Platform, frozen=True, kw_only=True):
     remote: inside.Remote = False
     remote_port: inside.RemotePort = inside.REMOTE_PORT
     token_file: inside.TokenFile = inside.TOKEN_FILE
+    stacks: inside.Stacks = False
     ttl: Annotated[
         float,
         Flag(

@@ -89,6 +89,10 @@ RemotePort: TypeAlias = Annotated[
 TokenFile: TypeAlias = Annotated[
     str, Flag("file with the job's secret, for `--remote`", scalars.text, metavar="FILE")
 ]
+Stacks: TypeAlias = Annotated[
+    bool,
+    Flag("let Python processes tell `dlf stacks` where they are", scalars.switch, form="switch"),
+]
 
 GRACE = 10.0
 WAIT_TIMEOUT = 1800.0

@@ -29,6 +29,7 @@ class Flags(msgspec.Struct, frozen=True, kw_only=True):
     remote: flags.Remote = False
     remote_port: flags.RemotePort = flags.REMOTE_PORT
     token_file: flags.TokenFile = flags.TOKEN_FILE
+    stacks: flags.Stacks = False
 
 
 GROUPS = (("Around the command", Flags),)

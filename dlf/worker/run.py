@@ -75,6 +75,10 @@ class _Worker:
         settings = self._settings
         if settings.hostfile:
             self._write_hostfile()
+        if settings.stacks:
+            from dlf.worker.hook import install
+
+            self._env |= install(self._scratch.folder("python"), self._env)
         if settings.remote:
             self._serve()
             if not settings.peers.first:

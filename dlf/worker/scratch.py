@@ -42,10 +42,15 @@ class Scratch:
                 )
         return self._directory
 
+    def folder(self, name: str) -> str:
+        """A new directory in it."""
+        path = f"{self.directory()}/{name}"
+        os.mkdir(path, 0o700)
+        return path
+
     def programs(self, names: Iterable[str], self_command: Sequence[str]) -> str:
         """A directory in it with programs that run this dlf under these names."""
-        folder = f"{self.directory()}/bin"
-        os.mkdir(folder, 0o700)
+        folder = self.folder("bin")
         for name in names:
             path = f"{folder}/{name}"
             if len(self_command) == 1:

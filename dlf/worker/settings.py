@@ -36,6 +36,7 @@ class Settings(NamedTuple):
     remote: bool = False
     remote_port: int = 0
     token_file: str = ""
+    stacks: bool = False
     peers: Peers = Peers()
     cards: Cards | None = None
     help: str = ""

@@ -1,6 +1,9 @@
 """`dlf worker` in pods of a Volcano Job, brought from dlf's image into images that have nothing."""
 
+import os
 import signal
+import subprocess
+import sys
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,13 +12,14 @@ import kubernetes
 import pytest
 
 from dlf.errors import ExitCode
+from dlf.preflight.permissions import rules
 
 from .cluster import Cluster, running_cluster
 from .image import WORKER_IMAGE, write_image
-from .launch import finished, launched, messages
+from .launch import PROJECT, finished, launched, messages
 from .sandbox import wait_until
 from .volcano import VOLCANO
-from .workspace import Workspace
+from .workspace import SERVICE_ACCOUNT, Workspace
 
 pytestmark = [
     pytest.mark.cluster,
@@ -168,3 +172,44 @@ def test_mpirun_reaches_all_pods_without_sshd(workspace: Workspace) -> None:
         code,
         {pod: sorted(lines) for pod, lines in printed.items()},
     ), errors
+
+
+def test_stacks_show_the_odd_rank_first(workspace: Workspace, cluster: Cluster) -> None:
+    """One rank is elsewhere: told through the API server, with the Role for that alone."""
+    rbac = f"/apis/rbac.authorization.k8s.io/v1/namespaces/{workspace.namespace}"
+    role = {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": "stacks"}
+    account = {"kind": "ServiceAccount", "name": SERVICE_ACCOUNT, "namespace": workspace.namespace}
+    metadata = {"name": "stacks"}
+    for path, manifest in (
+        ("roles", {"metadata": metadata, "rules": rules("stacks", cluster=False)}),
+        ("rolebindings", {"metadata": metadata, "roleRef": role, "subjects": [account]}),
+    ):
+        cluster.api.post(f"{rbac}/{path}", json=manifest).raise_for_status()
+    lines = ["import os, time", "def load(): print('ready', flush=True); time.sleep(1000)"]
+    lines += ["def reduce(): print('ready', flush=True); time.sleep(1000)"]
+    lines += ["load() if os.environ['RANK'] == '1' else reduce()"]
+    script = "\n".join(lines)
+    flags = [*_WORKER, "--image", WORKER_IMAGE, "--stacks"]
+    command = f'cat > /tmp/t.py <<"END"\n{script}\nEND\npython3 /tmp/t.py'
+    with launched(workspace, "deepspeed", *flags, "--command", command) as dlf:
+        assert dlf.stdout is not None
+        (job,) = {dlf.stdout.readline().partition("-worker-")[0] for _ in range(3)}
+        done = subprocess.run(
+            [sys.executable, "-m", "dlf", "stacks", job, "--namespace", workspace.namespace],
+            cwd=PROJECT,
+            env={**os.environ, "KUBECONFIG": str(workspace.kubeconfig)},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        dlf.send_signal(signal.SIGTERM)
+        dlf.communicate()
+    heads = [line for line in done.stdout.splitlines() if not line.startswith(" ")]
+    assert [f"{job}-worker-1:", f"{job}-worker-0, {job}-worker-2 (2 pods are alike):"] == heads, (
+        done.stderr
+    )
+    frames = [line.strip() for line in done.stdout.splitlines() if "File" in line]
+    assert ('File "/tmp/t.py", line 2 in load', 'File "/tmp/t.py", line 3 in reduce') == (
+        frames[0],
+        frames[2],
+    )

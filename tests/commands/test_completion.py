@@ -24,7 +24,7 @@ def candidates(*words: str) -> list[str]:
     [
         (["pyt"], ["pytorch"]),
         (["lo"], ["logs"]),
-        (["help", "sta"], ["status"]),
+        (["help", "stat"], ["status"]),
         (["check", "meg"], ["megatron"]),
         (["completion", ""], ["bash", "zsh", "fish"]),
         (["pytorch", "--runt"], ["--runtime"]),
@@ -57,7 +57,7 @@ def test_flags_of_a_job_s_command_are_all_its_flags() -> None:
     assert {"--kind", "--tail", "--prefix", "--namespace"} <= set(candidates("logs", "--"))
 
 
-@pytest.mark.parametrize("command", ["status", "logs", "delete"])
+@pytest.mark.parametrize("command", ["status", "logs", "delete", "stacks"])
 def test_jobs_of_the_cluster_are_candidates(cluster: Console, command: str) -> None:
     """Of the namespace that the words name so far."""
     cluster.pytorchjob("pytorchjob-a-0001")

@@ -49,6 +49,7 @@ def manifests() -> str:
         *bound("ClusterRole", "dlf", rules("run", "explain", cluster=True)),
         *bound("Role", "dlf-check", rules("check", cluster=False)),
         *bound("ClusterRole", "dlf-check", rules("check", cluster=True)),
+        *bound("Role", "dlf-stacks", rules("stacks", cluster=False)),
     ]
     return HEAD + yaml.safe_dump_all(documents, sort_keys=False, explicit_start=True)
 
@@ -59,6 +60,7 @@ def tables() -> str:
         "run": "Needed to run a job",
         "explain": "Without these dlf works, but says and cleans up less",
         "check": "Only `dlf check` asks for these",
+        "stacks": "Only `dlf stacks` asks for it",
     }
     parts = []
     for need, title in titles.items():

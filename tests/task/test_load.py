@@ -97,6 +97,7 @@ SAMPLES: dict[str, tuple[str, Any]] = {
     "remote": ("true", True),
     "remote_port": ("2222", 2222),
     "token_file": ("/etc/token", "/etc/token"),
+    "stacks": ("true", True),
 }
 
 SETTINGS = [(cls, setting) for cls in GROUPS for setting in settings_of(cls)]

@@ -1,0 +1,38 @@
+"""`dlf stacks JOB`: where every rank stands; `dlf stacks --here`: the same of this container."""
+
+import os
+from collections.abc import Sequence
+
+from dlf.commands.arguments import Selection, read
+from dlf.edge import Edge
+from dlf.errors import ExitCode
+from dlf.task.settings import Connection
+
+GROUPS = (("Job", Selection), ("Cluster", Connection))
+
+
+def run(argv: Sequence[str], edge: Edge) -> ExitCode:
+    """Print it; 0 when at least one pod has answered."""
+    if list(argv) == ["--here"]:
+        import json
+
+        from dlf.worker.here import processes
+
+        edge.out(json.dumps(processes(os.getpid())) + "\n")
+        return ExitCode.SUCCEEDED
+    parsed = read(argv, edge, "dlf stacks JOB", GROUPS)
+    if parsed is None:
+        return ExitCode.SUCCEEDED
+    (name,), (selection, connection) = parsed
+    lines: list[str] = edge.run(_show(name, selection, connection, edge))
+    edge.out("".join(f"{line}\n" for line in lines))
+    return ExitCode.SUCCEEDED if lines else ExitCode.FAILED
+
+
+async def _show(name: str, selection: Selection, connection: Connection, edge: Edge) -> list[str]:
+    from dlf.commands.cluster import connect
+    from dlf.inspect.stacks import report
+    from dlf.inspect.worker_pods import ask
+
+    async with connect(connection, edge) as (client, namespace):
+        return report(await ask(client, namespace, name, selection.kind, edge.notify))

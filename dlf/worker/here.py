@@ -1,0 +1,127 @@
+"""What the processes of this container do now: their kernel state, and the stacks of Python.
+
+Everything comes from /proc. A Python stack comes from `faulthandler`, in processes that registered
+it (see `hook`): the signal is sent only to a process that catches it, as its default would kill.
+"""
+
+import os
+import time
+from collections.abc import Callable
+from typing import Any
+
+from dlf.worker.hook import FILE_PREFIX, SIGNAL
+
+_BETWEEN = 0.5  # seconds between the two looks at the CPU time
+_ANSWER = 2.0  # seconds that a process gets to write its stack
+_PAUSE = 0.02
+_LONGEST = 64 << 10  # bytes of one stack
+
+Read = Callable[[str], bytes]
+
+
+def processes(own: int) -> list[dict[str, Any]]:
+    """Every process but this one and dlf's own: number, command, state, where, CPU, stack.
+
+    Args:
+        own: the number of this process.
+    """
+    program = _link(own, "exe")
+    numbers = [int(name) for name in os.listdir("/proc") if name.isdecimal()]
+    before = {pid: stat for pid in numbers if (stat := _stat(pid)) and stat[0] != "Z"}
+    time.sleep(_BETWEEN)
+    found = []
+    for pid, (_, ticks) in sorted(before.items()):
+        now = _stat(pid)
+        command = read(f"/proc/{pid}/cmdline").replace(b"\0", b" ").decode(errors="replace")
+        is_worker = " worker " in command and _link(pid, "exe") == program
+        if pid == own or now is None or is_worker or not command:
+            continue
+        found.append(
+            {
+                "pid": pid,
+                "command": command.strip(),
+                "state": now[0],
+                "wchan": read(f"/proc/{pid}/wchan").decode(errors="replace"),
+                "ticks": now[1] - ticks,
+                "rank": _rank(pid),
+                "stack": python_stack(pid),
+            }
+        )
+    return found
+
+
+def python_stack(pid: int) -> str:
+    """What `faulthandler` writes for this process; "" when it is not registered there."""
+    if not catches(read(f"/proc/{pid}/status").decode(errors="replace"), SIGNAL):
+        return ""
+    path = _stack_file(pid)
+    if not path:
+        return ""
+    begin = os.stat(path).st_size
+    try:
+        os.kill(pid, SIGNAL)
+    except OSError:
+        return ""
+    deadline = time.monotonic() + _ANSWER
+    size, last = begin, -1
+    while time.monotonic() < deadline and not (size > begin and size == last):
+        last = size
+        time.sleep(_PAUSE)
+        size = os.stat(path).st_size
+    with open(path, "rb") as file:
+        file.seek(begin)
+        return file.read(_LONGEST).decode(errors="replace")
+
+
+def catches(status: str, number: int) -> bool:
+    """Whether a process catches a signal, by the text of its /proc/PID/status."""
+    for line in status.splitlines():
+        name, _, mask = line.partition(":")
+        if name == "SigCgt":
+            return bool(int(mask.strip(), 16) >> (number - 1) & 1)
+    return False
+
+
+def read(path: str) -> bytes:
+    """A file of /proc; nothing when the process is gone, or somebody else's."""
+    try:
+        with open(path, "rb") as file:
+            return file.read()
+    except OSError:
+        return b""
+
+
+def _stat(pid: int) -> tuple[str, int] | None:
+    """State, and CPU time in clock ticks."""
+    # pid (name) state ppid ... utime stime; the name may hold anything
+    fields = read(f"/proc/{pid}/stat").rpartition(b")")[2].split()
+    return (fields[0].decode(), int(fields[11]) + int(fields[12])) if len(fields) > 12 else None
+
+
+def _rank(pid: int) -> str:
+    """The number that the process knows itself by, or ""."""
+    for line in read(f"/proc/{pid}/environ").split(b"\0"):
+        name, _, value = line.partition(b"=")
+        if name in {b"PROCESS_INDEX", b"LOCAL_RANK", b"OMPI_COMM_WORLD_RANK"}:
+            return value.decode(errors="replace")
+    return ""
+
+
+def _stack_file(pid: int) -> str:
+    """The file that a process writes its stacks to; a fork has its parent's."""
+    try:
+        descriptors = os.listdir(f"/proc/{pid}/fd")
+    except OSError:
+        return ""
+    for descriptor in descriptors:
+        target = _link(pid, f"fd/{descriptor}")
+        if target.rpartition("/")[2].startswith(FILE_PREFIX):
+            return f"/proc/{pid}/fd/{descriptor}"
+    return ""
+
+
+def _link(pid: int, name: str) -> str:
+    try:
+        return os.readlink(f"/proc/{pid}/{name}")
+    except OSError:
+        return ""
