@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import msgspec
 
-from dlf.diagnose.roles import identify, replicas
+from dlf.diagnose.roles import roles_of
 from dlf.errors import Rejected
 from dlf.inspect.lookup import get_one
 from dlf.inspect.stacks import ProcessState
@@ -40,8 +40,8 @@ async def ask(
     kind, job = await get_one(client, namespace, name, kind_filter)
     selector = f"{kind.job_label}={name}"
     pods, _ = await client.list(POD, namespace, Pod, label_selector=selector)
-    counts = replicas(job)
-    pods.sort(key=lambda pod: (identify(pod, counts).rank or 0, pod.metadata.name))
+    roles = roles_of(job)
+    pods.sort(key=lambda pod: (roles.identify(pod).rank or 0, pod.metadata.name))
     places = asyncio.Semaphore(_AT_A_TIME)
 
     async def one(pod: Pod) -> list[ProcessState] | None:
