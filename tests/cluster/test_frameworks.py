@@ -25,11 +25,26 @@ pytestmark = [pytest.mark.cluster, pytest.mark.timeout(240, func_only=True)]
             id="tf",
         ),
         pytest.param(
+            "tf",
+            ["--num_worker", "1", "--num_chief", "1", "--num_ps", "1"],
+            'case "$TF_CONFIG" in *\'"type":"ps"\'*) trap exit TERM; sleep 1000 & wait;; esac; '
+            'echo "$TF_CONFIG" | grep -o \'"type":"[a-z]*"\'',
+            {"chief-0": ['"type":"chief"'], "worker-0": ['"type":"worker"']},
+            id="tf with a chief and a server",
+        ),
+        pytest.param(
             "paddle",
-            ["--num_worker", "1"],
-            "echo $PADDLE_NNODES $PADDLE_JOB_ID | sed s/-....$//",
-            {"worker-0": ["1 paddlejob-digits"]},
+            ["--num_worker", "2"],
+            "echo $PADDLE_RANK of $PADDLE_NNODES ${PADDLE_LOG_DIR##*-}",
+            {"worker-0": ["0 of 2 0"], "worker-1": ["1 of 2 1"]},
             id="paddle",
+        ),
+        pytest.param(
+            "paddle",
+            ["--num_worker", "1", "--num_ps", "1"],
+            "echo $PADDLE_RANK of $PADDLE_NNODES",
+            {"master-0": ["0 of 2"], "worker-0": ["1 of 2"]},
+            id="paddle with a server",
         ),
         pytest.param(
             "mindformers",
