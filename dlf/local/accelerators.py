@@ -4,7 +4,8 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
-# Device files, one for each card, and the variable that the vendor's runtime takes the list from.
+# Device files, one for each accelerator, and the variable from which the vendor's runtime takes the
+# list.
 _VENDORS = (("nvidia", "CUDA_VISIBLE_DEVICES"), ("davinci", "ASCEND_RT_VISIBLE_DEVICES"))
 
 

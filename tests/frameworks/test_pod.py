@@ -147,7 +147,7 @@ def test_cards_are_claimed_as_the_vendor_s_resource(
 
 
 def test_no_card_hides_all_cards() -> None:
-    """Without a claim an image for GPUs would see every card of the node."""
+    """Without a claim an image for GPUs would see every GPU of the node."""
     expected = {"NCCL_DEBUG": "INFO", "GPU_NUM": "0", "NVIDIA_VISIBLE_DEVICES": "none"}
     assert expected == variables(container())
     assert expected == variables(container(env={"KFJ_TASK_RESOURCE_GPU": "0(V100)"}))
@@ -166,7 +166,7 @@ def test_all_cards_of_a_node_are_shared_unclaimed() -> None:
     [("1(v100)", "V100"), ("-1(T4)", "T4"), ("1", None), ("0(V100)", None), ("1(npu)", None)],
 )
 def test_model_of_the_card_chooses_the_nodes(gpu: str, expected: str | None) -> None:
-    """Only a pod that gets cards needs nodes that have them."""
+    """Only a pod that gets GPUs needs nodes that have them."""
     assert expected == pod(env={"KFJ_TASK_RESOURCE_GPU": gpu})["nodeSelector"].get("gpu-type")
 
 

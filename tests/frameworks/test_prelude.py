@@ -74,7 +74,7 @@ def environment(container: Mapping[str, Any], operator: Mapping[str, str]) -> di
     ],
 )
 def test_pytorch_has_torchrun_s_rank_under_every_operator(operator: dict[str, str]) -> None:
-    """A process a card, whatever the operator thinks of; ranks are the operator's."""
+    """A process per GPU, whatever the operator sets; ranks are the operator's."""
     found = environment(containers("pytorch", PYTORCHJOB, ["--command", PRINT])["Worker"], operator)
     assert ("2", "2", "1", "3") == tuple(
         found[name] for name in ("RANK", "PET_NODE_RANK", "PET_NPROC_PER_NODE", "PET_NNODES")

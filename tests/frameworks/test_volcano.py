@@ -96,7 +96,7 @@ def test_megatron_has_a_task_for_each_role() -> None:
 def test_torchrun_needs_no_flags(
     name: str, kind: JobKind, master: str, gpu: str, expected: str
 ) -> None:
-    """One agent a pod, one process a card; -1 leaves the number to what torchrun finds."""
+    """One agent per pod, one process per GPU; -1 leaves the number to what torchrun finds."""
     rendered = manifest(name, kind, env={"KFJ_TASK_RESOURCE_GPU": gpu})
     for _, _, template in pod_templates(rendered):
         found = variables(template["spec"]["containers"][0])
