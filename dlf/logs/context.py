@@ -5,6 +5,7 @@ from collections.abc import Callable
 
 from dlf.logs.log_end import EndBudget
 from dlf.logs.log_options import LogOptions
+from dlf.logs.node_messages import cause
 from dlf.logs.source import LogSource
 from dlf.logs.writer import Writer
 
@@ -43,6 +44,27 @@ class LogContext:
         self.buffered_bytes = 0
         self.end_budget = EndBudget()
         self.last_line_at = 0.0
+        self._node_errors: set[tuple[bytes, bool]] = set()  # causes that were told
+
+    def notice_node_error(self, log: str, message: str, *, follows: bool) -> None:
+        """Say once for each cause, whichever log it met first, what a node wrote into a log.
+
+        Args:
+            log: name of the log.
+            message: the node's words.
+            follows: the log was followed; else what there is was asked for.
+        """
+        what = cause(message.encode()), follows
+        if what in self._node_errors:
+            return
+        self._node_errors.add(what)
+        then = (
+            "its lines come some seconds late, by asking for them again and again"
+            if follows
+            else "it is asked for again"
+        )
+        words = "cannot follow the log" if follows else "cannot read the log"
+        self.notice(f"{log}: the node {words} ({message}); {then}. Other logs may have the same")
 
     def may_buffer(self, size: int) -> bool:
         """Whether a line of which `size` bytes came may wait for its end."""

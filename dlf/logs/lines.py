@@ -2,7 +2,7 @@ r"""Bytes in any chunking -> whole lines, and batches of them. Only `\n` ends a 
 
 import msgspec
 
-from dlf.logs.timestamps import split
+from dlf.logs.timestamps import FRAGMENT_BYTES, join_fragments, split
 
 
 class LineBuffer:
@@ -33,9 +33,13 @@ class LineBuffer:
         self.size = len(chunk) - cut
         return block
 
+    def peek(self) -> bytes:
+        """Return the partial line, or b""."""
+        return b"".join(self._partial)
+
     def flush(self) -> bytes:
         """Return the partial line, or b"", and drop it."""
-        partial = b"".join(self._partial)
+        partial = self.peek()
         self._partial = []
         self.size = 0
         return partial
@@ -70,8 +74,13 @@ class Batch(msgspec.Struct):
         """The lines without their timestamps."""
         if self.timestamp_width:
             cut = self.timestamp_width
-            return [line[cut:] for line in self.lines]
-        return [split(line)[1] for line in self.lines]
+            messages = [line[cut:] for line in self.lines]
+        else:
+            messages = [split(line)[1] for line in self.lines]
+        if messages and max(map(len, messages)) > FRAGMENT_BYTES:
+            pairs = zip(messages, self.timestamps(), strict=True)
+            messages = [join_fragments(message, timestamp) for message, timestamp in pairs]
+        return messages
 
     def timestamps(self) -> list[bytes]:
         """The timestamps alone; b"" where a line has none."""

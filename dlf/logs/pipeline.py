@@ -2,9 +2,9 @@
 
 from dlf.logs.context import LogContext
 from dlf.logs.lines import Batch, LineBuffer
+from dlf.logs.node_messages import NodeMessages
 from dlf.logs.ownership import InstanceLog
 from dlf.logs.renderer import LineRenderer
-from dlf.logs.timestamps import split
 
 
 class LinePipeline:
@@ -25,12 +25,14 @@ class LinePipeline:
         self._context = context
         self._renderer = renderer
         self._lines = LineBuffer()
+        self._node_messages = NodeMessages()
         self._accounted_bytes = 0
 
     def begin(self) -> None:
         """A stream was opened: a partial line comes again."""
         self.drop()
         self._log.position.reopen()
+        self._node_messages.begin(has_timestamps=bool(self._log.position.last_timestamp))
 
     def drop(self) -> None:
         """Forget a partial line."""
@@ -59,6 +61,10 @@ class LinePipeline:
         if lines.size != self._accounted_bytes:
             self._account()
         if block:
+            if not self._log.position.is_inside_line:
+                block = self._node_messages.hold(block)
+                if not block:
+                    return None
             batch = self._log.position.accept(block)
             if batch.lines and block.startswith(batch.lines[0]):
                 batch.block = block
@@ -83,14 +89,20 @@ class LinePipeline:
         self._log.end.add(batch.lines, batch.block)
         return self._renderer.render(batch, self._log.position.last_timestamp, now)
 
+    def take_node_message(self) -> str:
+        """The stream has ended: what the node wrote into it about the log, or ""."""
+        is_inside_line = self._log.position.is_inside_line
+        partial = b"" if is_inside_line else self._lines.peek()
+        message = self._node_messages.end(partial)
+        if message and partial and message.endswith(partial.strip()):
+            self.drop()
+        return message.decode(errors="replace")
+
     def finish(self, now: float) -> bytes:
-        """What to print of a last line without newline; without timestamp it is a remark."""
+        """What to print of a last line without newline."""
         partial = self._lines.flush()
         self._account()
         if not partial:
-            return b""
-        if not self.progress and not split(partial)[0]:
-            self._context.notice(f"{self._log.target.name}: {partial.decode(errors='replace')}")
             return b""
         batch = self._log.position.accept(partial + b"\n")
         return self.render(batch, now) if batch.lines or batch.continuation else b""

@@ -39,6 +39,11 @@ class LogPosition:
         return self._replay.is_active
 
     @property
+    def is_inside_line(self) -> bool:
+        """Whether this stream brought the beginning of a line in pieces, and not yet its end."""
+        return self._partial.received > 0
+
+    @property
     def last_timestamp(self) -> bytes:
         """Of the line printed last, or b""."""
         return self._window.last_timestamp

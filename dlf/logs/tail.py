@@ -163,7 +163,7 @@ class Tail:
             async with asyncio.timeout(None) as self._timer:
                 stream = Stream(self.log)
                 source = await self._open(stack)
-                return await self._read(source, stream)
+                end = await self._read(source, stream)
         except TimeoutError:
             return self._stop_reason
         except Rejected as error:
@@ -177,6 +177,17 @@ class Tail:
             self._timer = None
             with suppress(Exception):  # nothing follows from a stream that does not close well
                 await stack.aclose()
+        return self._with_node_message(end)
+
+    def _with_node_message(self, end: StreamEnd) -> StreamEnd:
+        """How a stream ended that came to a clean end: perhaps the node wrote why into it."""
+        message = "" if end is StreamEnd.WRONG_INSTANCE else self._pipeline.take_node_message()
+        if not message:
+            return end
+        follows = self.log.state.follows
+        self._context.notice_node_error(self.log.target.name, message, follows=follows)
+        self._error = f"the node could not read it: {message}"
+        return StreamEnd.NODE_ERROR
 
     async def _open(self, stack: AsyncExitStack) -> LogStream:
         target = self.log.target

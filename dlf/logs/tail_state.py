@@ -10,7 +10,8 @@ because something between here and there restarted. Its end does not tell which.
     stall, container runs                                         open at once
     preempted                                                     open at once
     clean end of a catch-up, container runs                       open at once, to follow
-    refused MAX_REFUSALS times, container has ended               given up
+    node error while following                                    poll: plain requests for a while
+    refused or node error MAX_REFUSALS times, container has ended given up
     all else                                                      open after a pause
 
 What was written before is read by a plain request (a catch-up): the API server sends it in far
@@ -22,6 +23,10 @@ import enum
 
 MAX_REFUSALS = 5
 MAX_PAUSE_SECONDS = 30.0
+POLL_PAUSE_SECONDS = 2.0
+"""Seconds between two polls that bring lines; doubles up to `MAX_PAUSE_SECONDS` while none come."""
+POLLS_PER_FOLLOW = 20
+"""Polls of a log that could not be followed, before following is tried again."""
 _FIRST_PAUSE_SECONDS = 0.25
 IDLE_TIMEOUT_SECONDS = 120.0
 """Seconds of silence after which a running container's stream may be opened again. Doubles up to
@@ -39,6 +44,7 @@ class StreamEnd(enum.Enum):
     REFUSED = enum.auto()  # 4xx: the container is not there yet, or not any more
     STALLED = enum.auto()  # we closed it after a silence
     PREEMPTED = enum.auto()  # we closed it for another log's sake
+    NODE_ERROR = enum.auto()  # the kubelet wrote an error into the log, and ended it
     WRONG_INSTANCE = enum.auto()  # we closed it: it was another instance's stream
 
 
@@ -78,6 +84,7 @@ class TailState:
         self.follows = False
         self._follow = follow
         self._catches_up = catch_up
+        self._polls = 0  # plain requests to make before the log is followed again
         self._final_read = False
         self._was_clean = False
         self._failures = 0
@@ -99,7 +106,7 @@ class TailState:
             self._finish("" if self._was_clean else self._gone())
             return False
         self._final_read = self.terminated or not self._follow
-        self.follows = not (self._final_read or self._catches_up)
+        self.follows = not (self._final_read or self._catches_up or self._polls)
         return True
 
     def end_stream(self, end: StreamEnd, *, progress: bool, error: str = "") -> float:
@@ -118,11 +125,19 @@ class TailState:
         if end is StreamEnd.STALLED:
             self._idle_timeout = min(MAX_IDLE_TIMEOUT_SECONDS, self._idle_timeout * 2)
         self._was_clean = end is StreamEnd.CLEAN
-        self._refusals = self._refusals + 1 if end is StreamEnd.REFUSED else 0
+        is_refused = end in {StreamEnd.REFUSED, StreamEnd.NODE_ERROR}
+        self._refusals = self._refusals + 1 if is_refused else 0
         if end is StreamEnd.CLEAN and (self._final_read or self.deleted):
             return self._finish("")
         if self.deleted:
             return self._finish(self._gone())
+        if end is StreamEnd.NODE_ERROR and self.follows:
+            self._polls = POLLS_PER_FOLLOW
+            return POLL_PAUSE_SECONDS
+        if end is StreamEnd.CLEAN and self._polls and not self.follows:
+            self._polls -= 1
+            self._catches_up = False
+            return self._back_off(POLL_PAUSE_SECONDS, progress=progress)
         if end is StreamEnd.CLEAN and not self.follows:
             self._catches_up = False
             return 0.0
@@ -132,8 +147,11 @@ class TailState:
             return 0.0
         if end in {StreamEnd.CLEAN, StreamEnd.STALLED} and self.terminated and not self._final_read:
             return 0.0
+        return self._back_off(_FIRST_PAUSE_SECONDS, progress=progress)
+
+    def _back_off(self, first: float, *, progress: bool) -> float:
         self._failures = 0 if progress else self._failures + 1
-        return float(min(MAX_PAUSE_SECONDS, _FIRST_PAUSE_SECONDS * 2**self._failures))
+        return float(min(MAX_PAUSE_SECONDS, first * 2**self._failures))
 
     def reset(self, *, opened: bool) -> None:
         """What was read was another instance's log; `opened`: not all of it."""

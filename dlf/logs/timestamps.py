@@ -12,6 +12,8 @@ from functools import lru_cache
 from operator import itemgetter
 
 _TIMESTAMP = re.compile(rb"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d) ")
+FRAGMENT_BYTES = 16 << 10
+"""Container runtimes store a longer line in fragments of this size."""
 SECOND_WIDTH = 19  # bytes of a timestamp up to its whole second
 
 
@@ -21,6 +23,26 @@ def split(line: bytes) -> tuple[bytes, bytes]:
     if found is None or previous_second(line[:SECOND_WIDTH]) is None:
         return b"", line
     return line[: found.end() - 1], line[found.end() :]
+
+
+def join_fragments(message: bytes, timestamp: bytes) -> bytes:
+    """A message without the timestamps that kubelets before 1.27 put before each of its fragments.
+
+    A timestamp is taken for theirs where a fragment begins, if it is of the same form and not
+    older than that of the line (kubernetes#77603).
+    """
+    if len(message) <= FRAGMENT_BYTES:
+        return message
+    parts = []
+    at = 0
+    while len(message) - at > FRAGMENT_BYTES:
+        end = at + FRAGMENT_BYTES
+        repeated, _ = split(message[end : end + len(timestamp) + 1])
+        if len(repeated) != len(timestamp) or repeated < timestamp:
+            break
+        parts.append(message[at:end])
+        at = end + len(repeated) + 1
+    return b"".join((*parts, message[at:])) if parts else message
 
 
 def common_timestamp_width(lines: Sequence[bytes]) -> int:

@@ -27,6 +27,8 @@ class ContainerLog:
         ended: the container is done; followers get what there is and then the end.
         silent: followers get nothing more: the stall of a rotated file.
         cuts: one for each of the next followers.
+        follow_error: what the node writes where a follower has got all there is, to end the stream.
+        read_error: what the node writes in place of the log.
         before: rows of the instances before it, so that its own have later times.
         followers: how many streams are open.
     """
@@ -36,6 +38,8 @@ class ContainerLog:
     ended: bool = False
     silent: bool = False
     cuts: deque[Cut] = field(default_factory=deque)
+    follow_error: bytes = b""
+    read_error: bytes = b""
     before: int = 0
     _waiting: set[asyncio.Event] = field(default_factory=set)
 

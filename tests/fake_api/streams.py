@@ -72,11 +72,17 @@ async def log(
     first = first_row(found, query.get("sinceTime", ""), tail)
     left = int(query["limitBytes"]) if "limitBytes" in query else None
     cut = found.cuts.popleft() if found.cuts else None
-    until = None if query.get("follow") == "true" else len(found.rows)
+    is_followed = query.get("follow") == "true"
     body = _Body(reply, split, cut, left)
+    error = found.read_error or (found.follow_error if is_followed else b"")
+    until = None if is_followed and not error else len(found.rows)
+    if found.read_error:
+        first = len(found.rows)
     async for rows in found.follow(first, until):
         if not await body.write(render(rows, timestamps=query.get("timestamps") == "true")):
             return
+    if error and not await body.write(error):
+        return
     await body.end()
 
 

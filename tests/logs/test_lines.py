@@ -5,8 +5,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from logs.kubelet_model import chunks
 
-from dlf.logs.lines import LineBuffer
-from dlf.logs.timestamps import common_timestamp_width, previous_second, split, zone
+from dlf.logs.lines import Batch, LineBuffer
+from dlf.logs.timestamps import (
+    FRAGMENT_BYTES,
+    common_timestamp_width,
+    previous_second,
+    split,
+    zone,
+)
 
 
 @given(st.binary(max_size=2000), st.lists(st.integers(1, 200), min_size=1, max_size=5))
@@ -81,3 +87,32 @@ def test_zone_is_what_follows_the_time() -> None:
     """sinceTime is asked for in the zone that the node writes."""
     assert b"Z" == zone(b"2026-01-02T03:04:05.1Z")
     assert b"-05:30" == zone(b"2026-01-02T03:04:05-05:30")
+
+
+STAMPS = [b"2026-01-02T03:04:05.00000000%dZ" % number for number in range(4)]
+
+
+@pytest.mark.parametrize("size", [0, 1, FRAGMENT_BYTES - 1, FRAGMENT_BYTES, 2 * FRAGMENT_BYTES + 7])
+@pytest.mark.parametrize("width", [len(STAMPS[0]) + 1, 0])
+def test_timestamps_inside_a_long_line_are_taken_out(size: int, width: int) -> None:
+    """Old kubelets stamp each fragment of 16 KB: the message is what the container has written."""
+    message = bytes(97 + at % 23 for at in range(size))
+    fragments = [message[at : at + FRAGMENT_BYTES] for at in range(0, size, FRAGMENT_BYTES)]
+    pairs = zip(STAMPS, fragments or [b""], strict=False)
+    served = b"".join(b"%b %b" % pair for pair in pairs)
+    short = STAMPS[0] + b" short"
+    assert [b"short", message] == Batch([short, served], timestamp_width=width).messages()
+
+
+@pytest.mark.parametrize(
+    "inside",
+    [
+        pytest.param(b"2026-01-02T03:04:04.999999999Z ", id="older"),
+        pytest.param(b"2026-01-02T03:04:05Z ", id="of another form"),
+        pytest.param(b"x2026-01-02T03:04:05.000000001Z ", id="not where a fragment begins"),
+    ],
+)
+def test_timestamps_that_a_container_has_written_are_kept(inside: bytes) -> None:
+    """Only what kubelet would have put there is taken out."""
+    message = b"y" * FRAGMENT_BYTES + inside + b"z"
+    assert [message] == Batch([STAMPS[0] + b" " + message]).messages()

@@ -613,6 +613,77 @@ async def test_helper_containers_are_left_out(api: FakeApi, client: KubeClient) 
     await fixture.multiplexer.aclose()
 
 
+WATCHER = b"failed to create fsnotify watcher: too many open files\n"
+
+
+@scenario
+async def test_a_log_that_the_node_cannot_follow_is_polled(
+    api: FakeApi, client: KubeClient
+) -> None:
+    """Each line once and some seconds late; the node's words are told once, never printed."""
+    fixture = MultiplexerFixture(api, client)
+    pods = ["p-0", "p-1"]
+    for pod in pods:
+        fixture.start(pod)
+        fixture.log(pod).follow_error = WATCHER
+    for number in range(30):
+        for pod in pods:
+            fixture.log(pod).write(f"line {number}")
+        await asyncio.sleep(4)
+    await asyncio.sleep(10)
+    assert [numbered(30)] * 2 == [fixture.output.of(pod) for pod in pods]
+    for pod in pods:
+        fixture.end(pod)
+    assert await fixture.multiplexer.drain(60)
+    await fixture.multiplexer.aclose()
+    assert [numbered(30)] * 2 == [fixture.output.of(pod) for pod in pods]
+    [notice] = fixture.notices
+    assert "the node cannot follow the log (failed to create fsnotify watcher" in notice
+    assert ([], []) == (fixture.multiplexer.unread, fixture.multiplexer.incomplete)
+
+
+@scenario
+async def test_a_log_that_is_followed_again_when_the_node_can(
+    api: FakeApi, client: KubeClient
+) -> None:
+    """Polls are not for ever: what the node lacked may be there again."""
+    fixture = MultiplexerFixture(api, client)
+    fixture.start("p-0")
+    log = fixture.log("p-0")
+    log.follow_error = WATCHER
+    log.write("line 0")
+    await settle()
+    log.follow_error = b""
+    await asyncio.sleep(700)
+    log.write("line 1")
+    await settle()
+    assert numbered(2) == fixture.output.of("p-0")
+    assert "follow since" == requests(api)[-1]
+    await fixture.multiplexer.aclose()
+
+
+@pytest.mark.parametrize("newline", [b"", b"\n"])
+@scenario
+async def test_a_log_that_the_node_cannot_read_is_named(
+    api: FakeApi, client: KubeClient, newline: bytes
+) -> None:
+    """An answer of 200 with the node's error in it is no log, and not the end of one."""
+    fixture = MultiplexerFixture(api, client)
+    fixture.log("p-0").write("line 0")
+    fixture.start("p-0")
+    await settle()
+    error = b"unable to retrieve container logs for containerd://5e1f"
+    fixture.log("p-0").read_error = error + newline
+    fixture.log("p-0").write("line 1")
+    await api.server.drop()
+    fixture.end("p-0")
+    assert await fixture.multiplexer.drain(60)
+    await fixture.multiplexer.aclose()
+    assert numbered(1) == fixture.output.of("p-0")
+    reason = f"the node could not read it: {error.decode()}"
+    assert [f"p-0/pytorch: {reason}"] == fixture.multiplexer.incomplete
+
+
 def requests(api: FakeApi) -> list[str]:
     """What was asked of each log request: `follow`, `since`, `previous`."""
     queries = [each.query for each in api.requests if each.path.endswith("/log")]

@@ -7,6 +7,8 @@ from dlf.logs.tail_state import (
     MAX_IDLE_TIMEOUT_SECONDS,
     MAX_PAUSE_SECONDS,
     MAX_REFUSALS,
+    POLL_PAUSE_SECONDS,
+    POLLS_PER_FOLLOW,
     StreamEnd,
     TailState,
 )
@@ -115,3 +117,24 @@ def test_tail_gives_up_an_ended_container_that_is_refused() -> None:
         assert not made.finished
     made.end_stream(StreamEnd.REFUSED, progress=False, error="container not found")
     assert (True, "container not found") == (made.finished, made.missing)
+
+
+def test_tail_polls_a_log_that_cannot_be_followed() -> None:
+    """Plain requests, quickly while they bring lines; following is tried again after twenty."""
+    made = tail()
+    assert POLL_PAUSE_SECONDS == made.end_stream(StreamEnd.NODE_ERROR, progress=True)
+    pauses = []
+    for number in range(POLLS_PER_FOLLOW):
+        assert (True, False) == (made.start_stream(), made.follows)
+        pauses.append(made.end_stream(StreamEnd.CLEAN, progress=number < 3))
+    assert [2.0, 2.0, 2.0, 4.0, 8.0, 16.0, 30.0] == pauses[:7]
+    assert (True, True) == (made.start_stream(), made.follows)
+
+
+def test_tail_gives_up_an_ended_container_that_its_node_cannot_read() -> None:
+    """An error in place of the log is no end of the log; its words are the reason."""
+    made = tail(terminated=True)
+    for _ in range(MAX_REFUSALS):
+        assert not made.finished
+        made.end_stream(StreamEnd.NODE_ERROR, progress=False, error="unable to retrieve")
+    assert (True, "unable to retrieve") == (made.finished, made.missing)
