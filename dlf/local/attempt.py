@@ -100,10 +100,11 @@ class Attempt:
         pods = [asyncio.create_task(self._pod(process)) for process in self._plan.processes]
         try:
             self.succeeded = await self._decision()
-            if self.succeeded and not self._plan.rules.stops_rest:
+            if not self.succeeded:
+                if await self._only_lost_a_peer(pods):
+                    await asyncio.wait(pods, timeout=CAUSE_SECONDS)
+            elif not self._plan.rules.stops_rest:
                 await asyncio.wait(pods, timeout=DRAIN_SECONDS)
-            elif await self._only_lost_a_peer(pods):
-                await asyncio.wait(pods, timeout=CAUSE_SECONDS)
             await self._stop(pods)
             await asyncio.wait(pods)
             if self.succeeded and self._plan.rules.stops_rest:
