@@ -1,6 +1,7 @@
 """`dlf worker` in pods of a Volcano Job, brought from dlf's image into images that have nothing."""
 
 import os
+import platform
 import signal
 import subprocess
 import sys
@@ -21,11 +22,7 @@ from .sandbox import wait_until
 from .volcano import VOLCANO
 from .workspace import SERVICE_ACCOUNT, Workspace
 
-pytestmark = [
-    pytest.mark.cluster,
-    pytest.mark.binary,
-    pytest.mark.timeout(240, func_only=True),
-]
+pytestmark = [pytest.mark.cluster, pytest.mark.timeout(240, func_only=True)]
 
 _DLF, _SCRATCH, _MPI = "dlf.test/dlf:1", "dlf.test/scratch:1", "dlf.test/openmpi:1"
 _WORKER = ["--worker_image", _DLF, "--num_worker", "3", "--working_dir", "/tmp"]
@@ -41,8 +38,7 @@ def cluster(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Cluster]:
     """A cluster of this file's own, with dlf's image, one FROM scratch, and one for Open MPI."""
-    binary = request.config.getoption("--binary")
-    assert binary, "the init container copies the executable: give --binary=dist/dlf-linux-amd64"
+    binary = request.config.getoption("--binary") or _built()
     folder = tmp_path_factory.mktemp("images")
     dlf, scratch, mpi = (folder / f"{name}.tar" for name in ("dlf", "scratch", "mpi"))
     write_image(dlf, _DLF, ["/usr/bin/dlf"], {"/usr/bin/dlf": binary})
@@ -54,6 +50,14 @@ def cluster(
         for archive in (dlf, scratch, mpi):
             running.import_image(archive)
         yield running
+
+
+def _built() -> Path:
+    """The executable of this checkout, which the init container copies; minutes, when changed."""
+    arch = {"x86_64": "amd64", "aarch64": "arm64"}[platform.machine()]
+    builder = PROJECT / "build/binary.py"
+    subprocess.run([sys.executable, builder, "--arch", arch], check=True, stdout=subprocess.PIPE)
+    return PROJECT / f"dist/dlf-linux-{arch}"
 
 
 def _running(workspace: Workspace, client: kubernetes.client.ApiClient) -> list[str]:
