@@ -13,6 +13,7 @@ from dlf.logs.multiplexer import Multiplexer
 from dlf.manifest.observed import Job, Pod
 from dlf.outcome.outcome import Outcome, PodFailure
 from dlf.outcome.report import describe
+from dlf.outcome.timeline import timeline
 
 LISTED_NAMES = 5
 """Names in one note; of more, only the number is told."""
@@ -41,6 +42,7 @@ def summarize(
         phase=rule.phrase(context.lifecycle),
         operator=": ".join(filter(None, (state.reason, state.message))),
         failures=found,
+        timeline=timeline(job, pods),
     )
     before = tuple(map(_taken_before, pods.disrupted[-LISTED_NAMES:]))
     if ending.cause in {Cause.FAILED, Cause.TRAINING_FAILED}:

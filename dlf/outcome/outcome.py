@@ -4,6 +4,7 @@ import msgspec
 
 from dlf.errors import ExitCode
 from dlf.outcome.evidence import Evidence
+from dlf.outcome.timeline import Timeline
 
 
 class PodFailure(msgspec.Struct, frozen=True, kw_only=True):
@@ -49,6 +50,7 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
         reason: why following ended where no pod tells it, such as what a time limit waited for.
         operator: the operator's own reason and message.
         failures: the first cause first; the rest only failed after it.
+        timeline: how long each phase took.
         warnings: what is not a failure but should be known: pods still running, unread logs.
     """
 
@@ -59,3 +61,4 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     operator: str = ""
     failures: tuple[PodFailure, ...] = ()
     warnings: tuple[str, ...] = ()
+    timeline: Timeline = Timeline()

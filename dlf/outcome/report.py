@@ -114,7 +114,8 @@ def block(outcome: Outcome) -> list[str]:
         lines.append(f"  then {stopped} pods were stopped")
     if outcome.operator and outcome.code and (outcome.reason or outcome.failures):
         lines.append(f"  the operator says: {outcome.operator}")
-    return lines + [f"  note: {warning}" for warning in outcome.warnings]
+    lines += [f"  note: {warning}" for warning in outcome.warnings]
+    return lines + ([f"  {timeline}"] if (timeline := outcome.timeline.words()) else [])
 
 
 def of_error(error: DlfError) -> Outcome:
@@ -145,6 +146,7 @@ def to_json(outcome: Outcome) -> bytes:
         "operator": outcome.operator,
         "failures": failures,
         "warnings": outcome.warnings,
+        "timeline": outcome.timeline,
     }
     return msgspec.json.format(msgspec.json.encode(body), indent=2) + b"\n"
 

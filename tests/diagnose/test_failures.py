@@ -33,7 +33,7 @@ def test_first_failure_comes_before_the_wave_that_it_causes() -> None:
     result = run_scenario(history)
 
     assert result.code == ExitCode.FAILED
-    assert result.messages[-8:] == [
+    assert result.messages[-9:-1] == [
         f"PyTorchJob {JOB} failed: pod {SECOND} (worker, rank 2): exit code 1, on node node-1"
         " (and 2 more)",
         f"  last lines of {SECOND}:",

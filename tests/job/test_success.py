@@ -30,7 +30,7 @@ def test_worker_that_failed_is_reported() -> None:
     result = run_scenario(one_failed)
 
     assert result.code == ExitCode.SUCCEEDED
-    assert result.messages[-2:] == [
+    assert result.messages[-3:-1] == [
         f"PyTorchJob {JOB} succeeded",
         f"  note: although the job succeeded, pod {SECOND} (worker, rank 2): "
         "exit code 3, on node node-1",
@@ -62,7 +62,7 @@ def test_strict_does_not_mind_pods_that_the_operator_stops() -> None:
     result = run_scenario(history, "--strict")
 
     assert result.code == ExitCode.SUCCEEDED
-    assert result.messages[-1] == f"PyTorchJob {JOB} succeeded"
+    assert result.messages[-2] == f"PyTorchJob {JOB} succeeded"
 
 
 def test_worker_that_still_runs_is_reported_and_stopped() -> None:

@@ -1,0 +1,102 @@
+"""How long each phase of a job took, from the times in its own and its pods' objects.
+
+Kubernetes writes whole seconds. A phase ends when it has ended for the last pod.
+"""
+
+import datetime
+from collections.abc import Iterable, Iterator
+
+import msgspec
+
+from dlf.manifest.observed import Job, Pod
+from dlf.task.scalars import format_duration
+
+
+class Timeline(msgspec.Struct, frozen=True, kw_only=True):
+    """Seconds of each phase; None where the objects do not tell.
+
+    Attributes:
+        queue_seconds: from the job's creation until every pod had a node.
+        start_seconds: from there until every pod ran: image pulls, mounts, init containers.
+        run_seconds: from there until the last container had ended.
+        pods: how many have run.
+        restarts: of all containers.
+    """
+
+    queue_seconds: int | None = None
+    start_seconds: int | None = None
+    run_seconds: int | None = None
+    pods: int = 0
+    restarts: int = 0
+
+    def words(self) -> str:
+        """`queued 12s, started in 40s, ran 1h2m; 3 pods, 1 restart`; "" when nothing is known."""
+        phases = [
+            f"{words} {format_duration(seconds)}"
+            for words, seconds in (
+                ("queued", self.queue_seconds),
+                ("started in", self.start_seconds),
+                ("ran", self.run_seconds),
+            )
+            if seconds is not None
+        ]
+        if not phases:
+            return ""
+        counts = f"{_count(self.pods, 'pod')}, {_count(self.restarts, 'restart')}"
+        return f"{', '.join(phases)}; {counts}"
+
+
+def timeline(job: Job, pods: Iterable[Pod]) -> Timeline:
+    """The timeline of a job that has ended, from the last known states of its pods."""
+    pods = list(pods)
+    created = _time(job.metadata.creation_timestamp)
+    scheduled = _last(_scheduled(pod) for pod in pods)
+    started = [min(times) for pod in pods if (times := list(_times(pod, "started_at")))]
+    running = max(started, default=None) if len(started) == len(pods) else None
+    ended = max((time for pod in pods for time in _times(pod, "finished_at")), default=None)
+    statuses = [each for pod in pods for each in pod.status.container_statuses or ()]
+    return Timeline(
+        queue_seconds=_between(created, scheduled),
+        start_seconds=_between(scheduled, running),
+        run_seconds=_between(running, ended),
+        pods=len(started),
+        restarts=sum(each.restart_count for each in statuses),
+    )
+
+
+def _scheduled(pod: Pod) -> datetime.datetime | None:
+    for condition in pod.status.conditions or ():
+        if condition.type == "PodScheduled" and condition.status == "True":
+            return _time(condition.last_transition_time or "")
+    return None
+
+
+def _times(pod: Pod, attribute: str) -> Iterator[datetime.datetime]:
+    for status in pod.status.container_statuses or ():
+        for state in (status.state, status.last_state):
+            for part in (state.running, state.terminated):
+                time = _time(getattr(part, attribute, None) or "")
+                if time:
+                    yield time
+
+
+def _last(times: Iterable[datetime.datetime | None]) -> datetime.datetime | None:
+    """The last of them; None if one is not known, or there is none."""
+    known = list(times)
+    return None if None in known else max(filter(None, known), default=None)
+
+
+def _between(first: datetime.datetime | None, second: datetime.datetime | None) -> int | None:
+    """Whole seconds; clocks of nodes differ, so never less than 0."""
+    return max(round((second - first).total_seconds()), 0) if first and second else None
+
+
+def _time(text: str) -> datetime.datetime | None:
+    try:
+        return datetime.datetime.fromisoformat(text)
+    except ValueError:
+        return None
+
+
+def _count(number: int, word: str) -> str:
+    return f"{number} {word}" + ("" if number == 1 else "s")
