@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
+import traceback
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "common"))
@@ -84,4 +85,9 @@ def train_with_jax(address: str, port: int, rank: int, world_size: int) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except Exception:
+        # At exit jax.distributed waits for all processes, and those wait for this one.
+        traceback.print_exc()
+        os._exit(1)

@@ -153,6 +153,29 @@ LARGE = (
         size=2,
     ),
     Case(
+        name="DeepSpeed, torchrun",
+        environment=environments.DEEPSPEED,
+        framework="deepspeed",
+        flags=("--num_worker", "2"),
+        command="python3 -m torch.distributed.run examples/deepspeed/train.py",
+        library="DeepSpeed",
+        pods=_WORKERS,
+        size=2,
+        killed=1,
+    ),
+    Case(
+        name="DeepSpeed, deepspeed --no_ssh",
+        environment=environments.DEEPSPEED,
+        framework="deepspeed",
+        flags=("--num_worker", "2", "--hostfile"),
+        command="deepspeed --hostfile $DLF_WORKER_HOSTFILE --no_ssh --node_rank $VC_TASK_INDEX"
+        " --master_addr $MASTER_ADDR --master_port $MASTER_PORT examples/deepspeed/train.py",
+        library="DeepSpeed",
+        pods=_WORKERS,
+        size=2,
+        killed=247,  # 256 - 9
+    ),
+    Case(
         name="Megatron",
         environment=environments.MEGATRON,
         framework="megatron",
