@@ -5,6 +5,8 @@ it (see `hook`): the signal is sent only to a process that catches it, as its de
 """
 
 import os
+import shutil
+import subprocess
 import time
 from collections.abc import Callable
 from typing import Any
@@ -14,6 +16,7 @@ from dlf.worker.hook import FILE_PREFIX, SIGNAL
 _BETWEEN = 0.5  # seconds between the two looks at the CPU time
 _ANSWER = 2.0  # seconds that a process gets to write its stack
 _PAUSE = 0.02
+_PY_SPY = 10.0  # seconds
 _LONGEST = 64 << 10  # bytes of one stack
 
 Read = Callable[[str], bytes]
@@ -44,7 +47,7 @@ def processes(own: int) -> list[dict[str, Any]]:
                 "wchan": read(f"/proc/{pid}/wchan").decode(errors="replace"),
                 "ticks": now[1] - ticks,
                 "rank": _rank(pid),
-                "stack": python_stack(pid),
+                "stack": python_stack(pid) or _py_spy(pid, command),
             }
         )
     return found
@@ -71,6 +74,30 @@ def python_stack(pid: int) -> str:
     with open(path, "rb") as file:
         file.seek(begin)
         return file.read(_LONGEST).decode(errors="replace")
+
+
+def _py_spy(pid: int, command: str) -> str:
+    """What the image's own py-spy says of a Python process; "" when there is none, or it may not.
+
+    It needs CAP_SYS_PTRACE, which containers do not have unless they were given it.
+    """
+    path = ""
+    for line in read(f"/proc/{pid}/environ").split(b"\0"):
+        if line.startswith(b"PATH="):
+            path = os.fsdecode(line[len(b"PATH=") :])
+    program = shutil.which("py-spy", path=path) if "python" in command else None
+    if not program:
+        return ""
+    try:
+        done = subprocess.run(  # noqa: S603 - a program of the image, by its PATH
+            [program, "dump", "--pid", str(pid)],
+            capture_output=True,
+            timeout=_PY_SPY,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    return "" if done.returncode else done.stdout[:_LONGEST].decode(errors="replace")
 
 
 def catches(status: str, number: int) -> bool:

@@ -3,6 +3,7 @@
 It needs nothing of the image: the names are resolved here, by whatever /etc/resolv.conf says.
 """
 
+import os
 import socket
 import time
 from collections.abc import Callable, Sequence
@@ -41,8 +42,12 @@ class Target:
 
 
 def wait(targets: Sequence[Target], limit: float, say: Callable[[str], None]) -> bool:
-    """Wait until all are reached; False when the limit, in seconds, came first."""
+    """Wait until all are reached; False when the limit, in seconds, came first.
+
+    It runs in a child of the worker, and gives up when that is gone.
+    """
     begin = time.monotonic()
+    worker = os.getppid()
     report = begin + _REPORT
     missing = list(targets)
     while True:
@@ -50,6 +55,8 @@ def wait(targets: Sequence[Target], limit: float, say: Callable[[str], None]) ->
         now = time.monotonic()
         if not missing:
             return True
+        if os.getppid() != worker:
+            return False
         if now - begin >= limit:
             say(f"gave up after {limit:.0f} s: {describe(missing, len(targets))}")
             return False

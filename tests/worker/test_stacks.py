@@ -1,7 +1,9 @@
 """Where ranks stand: what a container's worker finds out, and how ranks are set side by side."""
 
 import json
+import os
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -77,6 +79,27 @@ def test_a_pod_without_processes_is_said() -> None:
 def test_only_a_process_that_catches_the_signal_gets_it(status: str, expected: bool) -> None:
     """Its default effect would end the process."""
     assert expected == catches(status, 59)
+
+
+def test_py_spy_of_the_image_is_asked_when_python_does_not_tell(
+    dlf_command: list[str], tmp_path: Path
+) -> None:
+    program = tmp_path / "py-spy"
+    program.write_text('#!/bin/sh\necho "$@: line 3 in wait"\n')
+    program.chmod(0o755)
+    script = tmp_path / "train.py"
+    script.write_text("import sys; print('ready', flush=True); sys.stdin.read()")
+    path = f"{tmp_path}:{os.environ['PATH']}"
+    with subprocess.Popen(
+        [sys.executable, script], stdin=-1, stdout=-1, env={"PATH": path}, text=True
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+        here = [*dlf_command, "stacks", "--here"]
+        printed = subprocess.run(here, cwd=PROJECT, capture_output=True, check=True).stdout
+        process.kill()
+    (found,) = [each for each in json.loads(printed) if each["pid"] == process.pid]
+    assert f"dump --pid {process.pid}: line 3 in wait\n" == found["stack"]
 
 
 def _site(tmp_path: Path) -> str:
