@@ -28,6 +28,7 @@ def log_options(flags: Logs, edge: Edge, ranks: int, *, follow: bool = True) -> 
         edge.notify(f"--log_ranks: there is no rank {missing[0]}; ranks are 0 to {ranks - 1}")
     return LogOptions(
         **msgspec.structs.asdict(flags),
+        terminal=edge.terminal and edge.env.get("TERM") != "dumb",
         colour=wants_colour(edge.env, is_terminal=edge.terminal),
         ranks=ranks,
         follow=follow,

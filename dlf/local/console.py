@@ -6,19 +6,35 @@ from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing, suppress
 from datetime import UTC, datetime
 
-from dlf.logs.collapse import COLLAPSE_WINDOW_SECONDS, Collapser
+import msgspec
+
+from dlf.logs.collapse import Collapser
 from dlf.logs.format import formatter
 from dlf.logs.instances import Target
 from dlf.logs.lines import Batch, LineBuffer
 from dlf.logs.log_end import LogEnd
 from dlf.logs.log_files import LogFiles
 from dlf.logs.log_options import LogOptions
+from dlf.logs.preview import LinePreview
 from dlf.logs.renderer import LineRenderer
 from dlf.logs.writer import OutputClosed, Writer
 
 _CLOSE_FLUSH_SECONDS = 3.0
 MAX_LINE_BYTES = 16 << 20
 """Bytes from which an unterminated line is printed in pieces."""
+
+
+TICK_SECONDS = 1.0
+
+
+class _Output:
+    """The output of one container, as far as it came."""
+
+    def __init__(self, renderer: LineRenderer) -> None:
+        self.renderer = renderer
+        self.lines = LineBuffer()
+        self.preview = LinePreview()
+        self.last_chunk_at = 0.0
 
 
 class Console:
@@ -38,6 +54,8 @@ class Console:
         self._files = LogFiles(options.log_dir, notify) if options.log_dir else None
         self._collapser = Collapser() if options.log_collapse else None
         self._notify = notify
+        self._orders: dict[str, int] = {}  # of each pod, by when it was seen first
+        self._outputs: set[_Output] = set()  # that may still come
         self._writer = Writer(stdout, self._output_closed)
 
     async def copy(self, target: Target, output: AsyncGenerator[bytes, None], last: LogEnd) -> None:
@@ -49,22 +67,34 @@ class Console:
             last: gets the lines.
 
         """
-        renderer = LineRenderer(target, self._options, self._files, self._collapser)
-        lines = LineBuffer()
+        order = self._orders.setdefault(target.pod, len(self._orders))
+        target = msgspec.structs.replace(target, order=order)
+        made = _Output(LineRenderer(target, self._options, self._files, self._collapser))
+        self._outputs.add(made)
+        renderer, lines = made.renderer, made.lines
         async with aclosing(output):
             async for chunk in output:
+                made.last_chunk_at = time.monotonic()
                 block = lines.feed(chunk)
                 if lines.size > MAX_LINE_BYTES:
                     block += lines.flush() + b"\n"
                 await self._print(renderer, block, last)
+        self._outputs.discard(made)
         rest = lines.flush()
         await self._print(renderer, rest + b"\n" if rest else b"", last)
 
-    async def repeats(self) -> None:
-        """With `--log_collapse`: print, again and again, what was repeated and how often."""
-        while self._collapser:
-            await asyncio.sleep(COLLAPSE_WINDOW_SECONDS)
+    async def look_after(self) -> None:
+        """Each second: what was repeated and how often, and on terminals unfinished lines."""
+        while True:
+            await asyncio.sleep(TICK_SECONDS)
+            self.preview(time.monotonic())
             await self._print_repeats(time.monotonic())
+
+    def preview(self, now: float) -> None:
+        """Show what came of unfinished lines, where that is wanted, at a monotonic time."""
+        for output in self._outputs if self._options.terminal else ():
+            text = output.preview.take_due(output.lines, now - output.last_chunk_at)
+            self._writer.preview(output.renderer.preview(text))
 
     async def finish(self) -> None:
         """Wait until all was given to the reader of standard output."""

@@ -106,7 +106,7 @@ async def _follow(
     notify(f"{name}: {number} {'process' if number == 1 else 'processes'} on this machine")
     if job.note:
         notify(job.note)
-    repeats = asyncio.create_task(console.repeats())
+    looking_after = asyncio.create_task(console.look_after())
     attempt = start()
     try:
         async with asyncio.timeout(timeout or None):
@@ -121,7 +121,7 @@ async def _follow(
     except TimeoutError:
         pass  # the outcome says it, unless it was known before
     finally:
-        repeats.cancel()
+        looking_after.cancel()
     return conclude(name, attempt, timeout=timeout, strict=strict)
 
 

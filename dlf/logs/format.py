@@ -1,12 +1,12 @@
 """How printed lines look: `POD MESSAGE`, or one JSON object a line."""
 
-import zlib
 from collections.abc import Callable, Mapping, Sequence
 
 import msgspec
 
 from dlf.logs.instances import Target
 from dlf.logs.log_options import LogOptions
+from dlf.logs.preview import last_segment
 
 Formatter = Callable[[Sequence[bytes], Sequence[bytes]], bytes]
 """Messages of one container, and their timestamps, -> what to print: whole lines.
@@ -38,7 +38,7 @@ def wants_colour(env: Mapping[str, str], *, is_terminal: bool) -> bool:
 
 
 def text_prefix(target: Target, options: LogOptions) -> bytes:
-    """What comes before each message: the pod's name, in a colour of its own, and a blank."""
+    """What comes before each message: the pod's name, in the colour of its turn, and a blank."""
     match options.prefix:
         case "none":
             return b""
@@ -48,7 +48,7 @@ def text_prefix(target: Target, options: LogOptions) -> bytes:
             name = target.pod.encode()
     if not options.colour:
         return name + b" "
-    return b"\x1b[%dm%b\x1b[0m " % (_COLOURS[zlib.crc32(name) % len(_COLOURS)], name)
+    return b"\x1b[%dm%b\x1b[0m " % (_COLOURS[target.order % len(_COLOURS)], name)
 
 
 def _short_name(target: Target) -> str:
@@ -64,6 +64,8 @@ def _text(target: Target, options: LogOptions) -> Formatter:
     highlight = options.highlight if options.colour else ()
 
     def text(messages: Sequence[bytes], timestamps: Sequence[bytes]) -> bytes:
+        if options.terminal:
+            messages = [last_segment(message) for message in messages]
         if options.timestamps:
             pairs = zip(timestamps, messages, strict=True)
             messages = [b"%b %b" % pair for pair in pairs]

@@ -20,6 +20,7 @@ class Target(msgspec.Struct, frozen=True):
         role: role of the pod in the job, such as `worker`, or "".
         rank: global rank, or None where the role has none.
         restart: how many instances of this container came before.
+        order: how many pods of the job were seen before: pods get their colours in turn.
         generation: how many pods of this name came before.
         namespace: of the pod.
         uid: of the pod.
@@ -31,6 +32,7 @@ class Target(msgspec.Struct, frozen=True):
     role: str = ""
     rank: int | None = None
     restart: int = 0
+    order: int = 0
     generation: int = 0
     namespace: str = ""
     uid: str = ""

@@ -13,14 +13,17 @@ class LineBuffer:
 
     Attributes:
         size: bytes of the partial line.
+        total: bytes that were taken.
     """
 
     def __init__(self) -> None:
         self._partial: list[bytes] = []
         self.size = 0
+        self.total = 0
 
     def feed(self, chunk: bytes) -> bytes:
         """Take a chunk; return all lines it completed, newlines included, or b""."""
+        self.total += len(chunk)
         cut = chunk.rfind(b"\n") + 1
         if not cut:
             self._partial.append(chunk)
@@ -32,6 +35,15 @@ class LineBuffer:
         self._partial = [chunk[cut:]] if cut < len(chunk) else []
         self.size = len(chunk) - cut
         return block
+
+    def tail(self, size: int) -> bytes:
+        """Return the last `size` bytes of the partial line, or all of a shorter one."""
+        pieces: list[bytes] = []
+        for piece in reversed(self._partial):
+            pieces.append(piece)
+            if sum(map(len, pieces)) >= size:
+                break
+        return b"".join(reversed(pieces))[-size:]
 
     def peek(self) -> bytes:
         """Return the partial line, or b""."""

@@ -28,6 +28,8 @@ class LogOptions(msgspec.Struct, frozen=True, kw_only=True):
         log_dir: directory that gets one file per container instance, or "".
         log_collapse: print a line that many pods repeat once, then how many repeated it.
         max_log_streams: logs read at the same time; the rest waits its turn.
+        terminal: lines are for a terminal that moves its cursor: of progress bars their last state
+            is shown, and unfinished lines are, too.
         colour: prefix each pod in a colour of its own.
         ranks: number of ranks in the job, to count negative ranks from; 0 when unknown.
         prefix: what stands before each line of text: the `full` name of the pod, a `short` one such
@@ -49,6 +51,7 @@ class LogOptions(msgspec.Struct, frozen=True, kw_only=True):
     log_dir: str = ""
     log_collapse: bool = False
     max_log_streams: int = 4096
+    terminal: bool = False
     colour: bool = False
     ranks: int = 0
     prefix: str = "full"

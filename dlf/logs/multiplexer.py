@@ -56,6 +56,7 @@ class Multiplexer:
         self._collapser = Collapser() if options.log_collapse else None
         # By pod and container: by names, as these are what a log is asked for by.
         self._logs: dict[str, dict[str, ContainerLogs]] = {}
+        self._pod_orders: dict[str, int] = {}
         self._pod_uids: dict[str, list[str]] = {}  # of all pods that had a name, oldest first
         self._tails: dict[InstanceLog, Tail] = {}
         self._tails_by_task: dict[asyncio.Task[None], Tail] = {}
@@ -71,6 +72,7 @@ class Multiplexer:
         containers = self._logs.setdefault(meta.name, {})
         is_first_sight = meta.uid not in self._pod_uids.get(meta.name, ())
         generation = self._generation(meta.name, meta.uid)
+        order = self._pod_orders.setdefault(meta.name, len(self._pod_orders))
         current: dict[str, list[Instance]] = {container: [] for container in containers}
         for instance in instances(pod):
             if options.reads(instance.container) and (instance.previous or not options.previous):
@@ -89,6 +91,7 @@ class Multiplexer:
                     role=role,
                     rank=rank,
                     restart=instance.restart,
+                    order=order,
                     generation=generation,
                     namespace=meta.namespace,
                     uid=meta.uid,
@@ -235,6 +238,8 @@ class Multiplexer:
             tails = self._tails_by_task.values()
             for tail in tails:
                 tail.check(now)
+                if self._context.options.terminal:
+                    tail.preview(now)
             idle = {tail: stream for tail in tails if (stream := tail.idle_stream(now))}
             if chosen := self._prober.choose(now, idle):
                 chosen.stop(StreamEnd.STALLED)

@@ -4,7 +4,9 @@ from dlf.logs.context import LogContext
 from dlf.logs.lines import Batch, LineBuffer
 from dlf.logs.node_messages import NodeMessages
 from dlf.logs.ownership import InstanceLog
+from dlf.logs.preview import LinePreview
 from dlf.logs.renderer import LineRenderer
+from dlf.logs.timestamps import split
 
 
 class LinePipeline:
@@ -26,6 +28,7 @@ class LinePipeline:
         self._renderer = renderer
         self._lines = LineBuffer()
         self._node_messages = NodeMessages()
+        self._preview = LinePreview()
         self._accounted_bytes = 0
 
     def begin(self) -> None:
@@ -88,6 +91,16 @@ class LinePipeline:
             self._log.end.add_line(batch.continuation)
         self._log.end.add(batch.lines, batch.block)
         return self._renderer.render(batch, self._log.position.last_timestamp, now)
+
+    def preview(self, silence: float) -> bytes:
+        """What to show now of a line whose end has not come; `silence`: seconds without bytes."""
+        if self._log.position.replaying or self._log.position.is_inside_line:
+            return b""
+        partial = self._preview.take_due(self._lines, silence)
+        if len(partial) == self._lines.size:  # from its beginning
+            timestamp, partial = split(partial)
+            partial = partial if timestamp else b""  # else perhaps not the container's
+        return self._renderer.preview(partial)
 
     def take_node_message(self) -> str:
         """The stream has ended: what the node wrote into it about the log, or ""."""

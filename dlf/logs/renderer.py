@@ -9,6 +9,7 @@ from dlf.logs.line_filter import LineFilter
 from dlf.logs.lines import Batch
 from dlf.logs.log_files import LogFiles
 from dlf.logs.log_options import LogOptions
+from dlf.logs.preview import last_segment
 from dlf.logs.rank_filter import ErrorFilter, is_selected
 
 
@@ -40,7 +41,11 @@ class LineRenderer:
         self._collapser = collapser
         chosen = is_selected(target.rank, options.log_ranks, options.ranks)
         self._errors = None if chosen else ErrorFilter()
-        is_plain = not (self._needs_timestamps or files or self._errors or options.highlight)
+        needs_change = bool(options.highlight) or options.terminal
+        is_plain = not (self._needs_timestamps or files or self._errors or needs_change)
+        is_text = options.terminal and options.log_format == "text"
+        self._previews = is_text and not self._errors
+        self._preview_prefix = text_prefix(target, options)
         self._plain_prefix = text_prefix(target, options) if is_plain else None
         self.prefix = None if self._filter.is_active else self._plain_prefix
 
@@ -69,6 +74,17 @@ class LineRenderer:
             timestamps = batch.timestamps() if wanted else ()
             text += self._render(batch.messages(), timestamps, now)
         return text
+
+    def preview(self, partial: bytes) -> bytes:
+        """What to show on a terminal of a line whose end has not come; b"" for nothing.
+
+        Args:
+            partial: the end of what came of it, without timestamp.
+        """
+        text = last_segment(partial)
+        if not self._previews or self._filter.is_active or not text.strip():
+            return b""
+        return self._preview_prefix + text
 
     def _render(self, messages: Sequence[bytes], timestamps: Sequence[bytes], now: float) -> bytes:
         if self._files:

@@ -88,6 +88,12 @@ class Tail:
         elif self._context.waiting_tails and now - self._opened_at > SLOT_SECONDS:
             self.stop(StreamEnd.PREEMPTED)
 
+    def preview(self, now: float) -> None:
+        """Show what came of an unfinished line, where that is wanted. To be called every second."""
+        if self._reading and self.log.ownership is Ownership.PROVED:
+            text = self._pipeline.preview(now - self._last_read_at)
+            self._context.writer.preview(text)
+
     def stop(self, reason: StreamEnd) -> None:
         """End the open stream if it waits for bytes."""
         if self._timer is not None and self._reading:

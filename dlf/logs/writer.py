@@ -64,6 +64,7 @@ class Writer:
         self.waiting = 0
         self._scheduled = False
         self._last_put_at = 0.0
+        self._previews = False  # text that is no line is on the terminal
         self._watching = False
         self._room: asyncio.Future[None] | None = None
         self._empty: asyncio.Future[None] | None = None
@@ -102,6 +103,9 @@ class Writer:
             raise OutputClosed(self.closed.reason)
         if not lines:
             return
+        if self._previews:
+            self._previews = False
+            lines = b"\x1b[K" + lines
         if not self._scheduled and len(lines) <= PIPE_BUF and self._is_rare():
             self._queue.append(lines)
             self.waiting += len(lines)
@@ -122,6 +126,15 @@ class Writer:
         last, self._last_put_at = self._last_put_at, time.monotonic()
         return self._last_put_at - last > RARE_SECONDS
 
+    def preview(self, text: bytes) -> None:
+        """Show text on the terminal's last line, until other text is written; b"" for nothing.
+
+        It is not wrapped, and the cursor is left at its beginning: for what others write there.
+        """
+        if text and not self.closed and not self.waiting:
+            self.put(b"\x1b[?7l" + text + b"\x1b[K\x1b[?7h\r")
+            self._previews = True
+
     async def wait_drained(self) -> None:
         """Wait until everything was given to the reader, or there is none."""
         if self.waiting and not self.closed:
@@ -130,6 +143,10 @@ class Writer:
 
     def flush(self, timeout: float) -> bool:
         """Write what is left, blocking for at most `timeout` seconds; whether all was written."""
+        if self._previews and not self.closed:
+            self._previews = False
+            self._queue.append(b"\x1b[K")
+            self.waiting += 3
         deadline = time.monotonic() + timeout
         poll = select.poll()
         poll.register(self._fd, select.POLLOUT)

@@ -1,6 +1,7 @@
 """The printing of a container's output."""
 
 import asyncio
+import time
 from collections.abc import AsyncGenerator
 from pathlib import Path
 
@@ -63,3 +64,57 @@ def test_copy_keeps_the_last_lines(tmp_path: Path) -> None:
     """Over chunks, without newlines."""
     last = copy(tmp_path / "out", b"".join(b"%d\n" % n for n in range(30)), b"y" * 1000)
     assert [*(b"%d" % n for n in range(30)), b"y" * 1000] == last.lines()
+
+
+BARS = [
+    pytest.param([b"10%\r20%\r"], 0.0, b"p 20%", id="progress bar"),
+    pytest.param([b"Downloading"], 0.0, b"", id="text that just came"),
+    pytest.param([b"Downloading"], 1.0, b"p Downloading", id="text after a second"),
+    pytest.param([b"whole\n"], 1.0, b"", id="whole lines only"),
+]
+
+
+@pytest.mark.parametrize(("parts", "silence", "shown"), BARS)
+@pytest.mark.parametrize("terminal", [True, False])
+def test_unfinished_line_is_shown_on_a_terminal(
+    tmp_path: Path, parts: list[bytes], silence: float, shown: bytes, terminal: bool
+) -> None:
+    """The text after the last return, until the line is whole; never in a pipe or a file."""
+    path = tmp_path / "out"
+
+    async def scenario() -> bytes:
+        with path.open("wb") as file:
+            console = Console(file.fileno(), LogOptions(terminal=terminal), print)
+            goes_on = asyncio.Event()
+
+            async def output() -> AsyncGenerator[bytes, None]:
+                for part in parts:
+                    yield part
+                await goes_on.wait()
+                yield b" done\n"
+
+            copying = asyncio.create_task(console.copy(TARGET, output(), LogEnd(EndBudget())))
+            await asyncio.sleep(0)
+            await asyncio.sleep(0)
+            before = path.read_bytes()
+            for _ in range(2):  # once, and not again while nothing comes
+                console.preview(time.monotonic() + silence)
+                await asyncio.sleep(0)
+            preview = path.read_bytes()[len(before) :]
+            goes_on.set()
+            await copying
+            await console.finish()
+            console.close()
+            return preview
+
+    preview = asyncio.run(scenario())
+    expected = b"\x1b[?7l%b\x1b[K\x1b[?7h\r" % shown if shown and terminal else b""
+    assert expected == preview
+    printed = path.read_bytes().replace(preview, b"")
+    exact = b"p " + b"".join(parts).replace(b"\n", b"\np ") + b" done\n"
+    last = b"p whole\np  done\n" if parts == [b"whole\n"] else b"p Downloading done\n"
+    if terminal:
+        last = b"p  done\n" if b"\r" in parts[0] else last
+        assert last == printed.removeprefix(b"\x1b[K")
+    else:
+        assert exact == printed

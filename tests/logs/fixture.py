@@ -24,10 +24,14 @@ class Output:
 
     def __init__(self) -> None:
         self._parts: list[bytes] = []
+        self.previews: list[bytes] = []
 
     def put(self, lines: bytes) -> None:
         assert lines.endswith(b"\n") or not lines
         self._parts.append(lines)
+
+    def preview(self, text: bytes) -> None:
+        self.previews += [text] if text else []
 
     async def write(self, lines: bytes) -> None:
         self.put(lines)

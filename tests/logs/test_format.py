@@ -36,13 +36,24 @@ def test_text_is_pod_and_message() -> None:
     assert b"job-worker-3 a b\njob-worker-3 \njob-worker-3 \xff\r\n" == text
 
 
-def test_text_is_coloured_by_pod() -> None:
-    """The name alone is coloured, each pod's always the same."""
-    text = formatter(TARGET, LogOptions(colour=True))([b"a"], ())
-    before, name, after = text.partition(b"job-worker-3")
-    assert (b"job-worker-3", b"\x1b[0m a\n") == (name, after)
-    assert before.startswith(b"\x1b[")
-    assert text == formatter(TARGET, LogOptions(colour=True))([b"a"], ())
+def test_text_is_coloured_in_turn() -> None:
+    """The name alone is coloured; ten pods have ten colours, each always the same."""
+    targets = [msgspec.structs.replace(TARGET, order=order) for order in range(11)]
+    texts = [formatter(target, LogOptions(colour=True))([b"a"], ()) for target in targets]
+    colours = [text.partition(b"job-worker-3")[0] for text in texts]
+    assert [colour + b"job-worker-3\x1b[0m a\n" for colour in colours] == texts
+    assert 10 == len(set(colours[:10]))
+    assert colours[0] == colours[10]
+
+
+def test_progress_bar_is_its_last_state_on_a_terminal() -> None:
+    r"""A `\r` would destroy the pod's name; elsewhere the bytes are exact."""
+    bar = [b"10%\r 20%\r", b"99%\r\r", b"\r", b"no bar"]
+    text = formatter(TARGET, LogOptions(terminal=True))(bar, ())
+    names = [b"job-worker-3 " + state for state in (b" 20%", b"99%", b"", b"no bar")]
+    assert names == text.splitlines()
+    exact = formatter(TARGET, LogOptions())(bar, ())
+    assert [b"job-worker-3 " + line for line in bar] == exact.split(b"\n")[:-1]
 
 
 def test_json_is_one_object_a_line() -> None:

@@ -613,6 +613,41 @@ async def test_helper_containers_are_left_out(api: FakeApi, client: KubeClient) 
     await fixture.multiplexer.aclose()
 
 
+@scenario
+async def test_unfinished_lines_are_shown_on_a_terminal(api: FakeApi, client: KubeClient) -> None:
+    """What kubelet hands over of a progress bar; then the whole line."""
+    fixture = MultiplexerFixture(api, client, LogOptions(terminal=True))
+    fixture.start("p-0")
+    log = fixture.log("p-0")
+    log.write("first")
+    await settle()
+    log.write_raw(b"10%\r20%\r")
+    await asyncio.sleep(1.5)
+    assert [b"p-0 20%"] == fixture.output.previews
+    log.rows[-1] = (log.rows[-1][0], b"10%\r20%\rdone\n")
+    fixture.end("p-0")
+    assert await fixture.multiplexer.drain(60)
+    assert ["first", "done"] == fixture.output.of("p-0")
+    await fixture.multiplexer.aclose()
+
+
+@scenario
+async def test_pods_get_their_colours_in_turn(api: FakeApi, client: KubeClient) -> None:
+    """Ten pods, ten colours; a pod that restarts keeps its own."""
+    fixture = MultiplexerFixture(api, client, LogOptions(colour=True))
+    pods = [f"p-{number}" for number in range(10)]
+    for pod in pods:
+        fixture.start(pod)
+        fixture.log(pod).write("x")
+    await settle()
+    colours = [line.split("m")[0] for line in fixture.output.lines()]
+    assert 10 == len(set(colours))
+    fixture.restart("p-3").write("x")
+    await settle()
+    assert colours[3] == fixture.output.lines()[-1].split("m")[0]
+    await fixture.multiplexer.aclose()
+
+
 WATCHER = b"failed to create fsnotify watcher: too many open files\n"
 
 

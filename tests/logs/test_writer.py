@@ -329,3 +329,27 @@ def test_writer_writes_in_the_turn_in_which_lines_come(
 
     asyncio.run(scenario())
     assert [11, 11, 1100] == sizes
+
+
+def test_writer_takes_a_preview_away_before_the_next_line(pipe: tuple[int, int]) -> None:
+    """It is not wrapped, replaces the one before, and leaves nothing behind."""
+
+    async def scenario() -> None:
+        writer = Writer(pipe[1])
+        writer.preview(b"p 1%")
+        writer.preview(b"")
+        await writer.wait_drained()
+        writer.preview(b"p 2%")
+        await writer.wait_drained()
+        await writer.write(b"p done\n")
+        await writer.wait_drained()
+        writer.preview(b"p 3%")
+        assert writer.flush(1)
+        writer.close()
+        os.close(pipe[1])
+
+    asyncio.run(scenario())
+    on, off, clear = b"\x1b[?7l", b"\x1b[?7h\r", b"\x1b[K"
+    shown = [on + b"p %d%%" % number + clear + off for number in (1, 2, 3)]
+    expected = shown[0] + clear + shown[1] + clear + b"p done\n" + shown[2] + clear
+    assert expected == read_all(pipe[0])
