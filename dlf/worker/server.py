@@ -198,9 +198,7 @@ class _Handshake:
         except OSError:
             data = b""
         self._read += data
-        if not data or not (channel.MAGIC + self._read).startswith(
-            self._read[: len(channel.MAGIC)]
-        ):
+        if not data or not channel.MAGIC.startswith(self._read[: len(channel.MAGIC)]):
             self._refuse()
             return
         if len(self._read) < wanted:

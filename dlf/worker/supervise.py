@@ -86,6 +86,9 @@ class Supervisor:
         finally:
             os.close(null)
             self._starting = False
+        if not self._running:  # a signal came first
+            self.code = self.code or 128 + self.stopped
+            ended()
 
     def drain(self) -> None:
         """Write what is in the pipes, when nobody is left to wait for."""
