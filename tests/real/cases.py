@@ -54,6 +54,16 @@ MPI4PY = Case(
     size=2,
     ordered=False,  # mpirun starts all ranks in one pod
 )
+PARAMETER_SERVERS = Case(
+    name="TensorFlow, parameter servers",
+    environment=TENSORFLOW,
+    framework="tf",
+    flags=("--num_chief", "1", "--num_ps", "1", "--num_worker", "2"),
+    command="python3 examples/tf/parameter_server.py",
+    library="TensorFlow",
+    pods=("chief-0",),
+    size=1,  # the chief counts, and the workers take its steps
+)
 SMALL = (
     TORCH,
     Case(

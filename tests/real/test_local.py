@@ -1,13 +1,14 @@
 """The examples with their real frameworks on the local runtime."""
 
+import re
 from pathlib import Path
 
 import pytest
 
 from dlf.errors import ExitCode
 
-from .cases import LARGE, SMALL, Case
-from .runs import assert_trained, expected, locally
+from .cases import LARGE, PARAMETER_SERVERS, SMALL, Case
+from .runs import assert_trained, expected, locally, short
 from .table import Table
 
 pytestmark = [pytest.mark.real, pytest.mark.timeout(600)]
@@ -23,6 +24,17 @@ def test_example_trains_with_all_ranks(case: Case, tmp_path: Path, table: Table)
     with table.cell(case.name, "local", "trains") as cell:
         run = cell.ran(locally(case, tmp_path / "report"), case.library)
         assert_trained(case, run)
+
+
+def test_parameter_servers_train(tmp_path: Path, table: Table) -> None:
+    """Chief, server and workers know their roles, and the job ends with the chief."""
+    case = PARAMETER_SERVERS
+    with table.cell(case.name, "local", "trains") as cell:
+        run = cell.ran(locally(case, tmp_path / "report"), case.library)
+        assert_trained(case, run)
+        roles = sorted(re.findall(r"(\S+-\d) role (\w+), index (\d)", run.output))
+        told = {short(pod): f"{role}-{index}" for pod, role, index in roles}
+        assert told == {pod: pod for pod in ("chief-0", "ps-0", "worker-0", "worker-1")}
 
 
 @pytest.mark.parametrize("case", CASES)

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from .cases import LARGE, MPI4PY, SMALL, TORCH, Case
+from .cases import LARGE, MPI4PY, PARAMETER_SERVERS, SMALL, TORCH, Case
 from .environments import Environment
 from .table import PAGE, TRIED, Row, Table, read
 
@@ -15,14 +15,14 @@ def pinned_version(environment: Environment) -> str:
 
 def test_table_has_what_every_run_tries() -> None:
     """No example of the small ones is left out, on the local runtime or in pods."""
-    expected = {(case.name, "local") for case in SMALL}
+    expected = {(case.name, "local") for case in (*SMALL, PARAMETER_SERVERS)}
     expected |= {(case.name, "cluster") for case in (TORCH, MPI4PY)}
     assert expected <= set(read(PAGE.read_text()))
 
 
 def test_table_tells_of_the_pinned_versions() -> None:
     """After a change of a version the table is written anew, and of nothing else."""
-    cases: dict[str, Case] = {case.name: case for case in (*SMALL, *LARGE)}
+    cases: dict[str, Case] = {case.name: case for case in (*SMALL, PARAMETER_SERVERS, *LARGE)}
     rows = read(PAGE.read_text())
     assert {name for name, _ in rows} <= set(cases)
     differ = {
