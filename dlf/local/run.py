@@ -191,7 +191,7 @@ def _check_machine(
     if working_dir and not Path(working_dir).is_dir():
         raise UsageError(f"--working_dir={working_dir!r} does not exist on this machine")
     for process in job.processes:
-        for program in reversed(process.programs):  # mpirun is what a user may not expect
+        for program in process.programs:
             if not shutil.which(program, path=environments[process.pod].get("PATH")):
                 hint = _INSTALL.get(program, "")
                 raise UsageError(f"{program!r} is not installed here (it is not in PATH)", hint)

@@ -1,4 +1,7 @@
-"""Every setting of dlf, in groups that the commands combine; help and docs come from here."""
+"""Every setting of dlf, in groups that the commands combine; help and docs come from here.
+
+It is long because it is one table: who looks for a flag or a variable finds it here.
+"""
 
 import re
 from typing import Annotated

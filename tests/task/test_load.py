@@ -42,6 +42,7 @@ SAMPLES: dict[str, tuple[str, Any]] = {
     "shm_size": ("8Gi", "8Gi"),
     "service_account": ("trainer", "trainer"),
     "host_network": ("true", True),
+    "inject_sidecars": ("true", True),
     "pull_secrets": ("a,b", ("a", "b")),
     "pull_policy": ("Always", "Always"),
     "default_resources": ('{"cpu": 1}', {"cpu": "1"}),
