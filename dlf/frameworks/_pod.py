@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from dlf.errors import UsageError
+from dlf.frameworks._placement import nodes, tolerations
 from dlf.frameworks._shell import literal
 from dlf.frameworks._volumes import volumes
 from dlf.frameworks._worker import VOLUME, bringing, wrapped
@@ -10,11 +11,8 @@ from dlf.manifest import pods
 from dlf.manifest.jobs.kind import JobKind
 from dlf.manifest.meta import ObjectMeta
 from dlf.manifest.names import label_values
-from dlf.task.placement import Taint
 from dlf.task.resources import VENDORS, Amount
 from dlf.task.settings import Platform, TaskSettings
-
-_VOLCANO_WEIGHT, _KUBEFLOW_WEIGHT = 20, 5
 
 
 def job_metadata(
@@ -104,7 +102,7 @@ def pod_template(
         security_context=_security(settings) if accelerators else None,
     )
     annotations = {"project": settings.project, **_without_sidecars(settings), **originals}
-    single, several = _node_labels(settings, accelerators=accelerators)
+    labels_of_node, affinity = nodes(settings, kind, job, accelerators=accelerators)
     return pods.PodTemplate(
         metadata=ObjectMeta(labels=pod_labels, annotations=annotations),
         spec=pods.PodSpec(
@@ -115,16 +113,11 @@ def pod_template(
             restart_policy="Never" if volcano else "",
             volumes=declared,
             image_pull_secrets=[pods.LocalObjectReference(name=n) for n in settings.pull_secrets],
-            node_selector=single,
-            affinity=pods.Affinity(
-                node_affinity=_node_affinity(several),
-                pod_anti_affinity=_spread(
-                    job, kind, _VOLCANO_WEIGHT if volcano else _KUBEFLOW_WEIGHT
-                ),
-            ),
+            node_selector=labels_of_node,
+            affinity=affinity,
             scheduler_name="volcano" if volcano else _scheduler(settings),
             priority_class_name=settings.priority_class,
-            tolerations=[_toleration(taint) for taint in settings.toleration],
+            tolerations=tolerations(settings),
             service_account_name=settings.service_account,
             host_network=settings.host_network,
             # With the node's network, cluster names resolve only under this policy.
@@ -138,13 +131,6 @@ def _without_sidecars(settings: Platform) -> dict[str, str]:
     if settings.inject_sidecars:
         return {}
     return {"sidecar.istio.io/inject": "false", "linkerd.io/inject": "disabled"}
-
-
-def _toleration(taint: Taint) -> pods.Toleration:
-    operator = "Exists" if taint.value is None else "Equal"
-    return pods.Toleration(
-        key=taint.key, operator=operator, value=taint.value or "", effect=taint.effect
-    )
 
 
 def processes_per_pod(settings: Platform) -> int:
@@ -215,45 +201,9 @@ def _claims_rdma(settings: Platform) -> bool:
 
 
 def _security(settings: Platform) -> pods.SecurityContext | None:
-    privileged = (
-        True if settings.gpu.count == -1 else None
-    )  # every accelerator of the node, unclaimed
+    # Every accelerator of the node, unclaimed.
+    privileged = True if settings.gpu.count == -1 else None
     locks = pods.Capabilities(add=["IPC_LOCK"]) if _claims_rdma(settings) else None  # pinned memory
     if privileged is None and locks is None:
         return None
     return pods.SecurityContext(privileged=privileged, capabilities=locks)
-
-
-def _node_labels(
-    settings: Platform, *, accelerators: bool
-) -> tuple[dict[str, str], dict[str, tuple[str, ...]]]:
-    """Labels with one value, for nodeSelector, and with several, for affinity."""
-    wanted = dict(settings.node_selector)
-    if accelerators and settings.gpu.count and settings.gpu.model:
-        wanted["gpu-type"] = (settings.gpu.model,)
-    single = {key: values[0] for key, values in wanted.items() if len(values) == 1}
-    return single, {key: values for key, values in wanted.items() if len(values) > 1}
-
-
-def _node_affinity(wanted: Mapping[str, Sequence[str]]) -> pods.NodeAffinity | None:
-    if not wanted:
-        return None
-    term = pods.NodeSelectorTerm(
-        match_expressions=[
-            pods.NodeSelectorRequirement(key=key, operator="In", values=list(values))
-            for key, values in wanted.items()
-        ]
-    )
-    return pods.NodeAffinity(required=pods.NodeSelector(node_selector_terms=[term]))
-
-
-def _spread(job: str, kind: JobKind, weight: int) -> pods.PodAntiAffinity:
-    """Prefer another node for each pod of the job."""
-    labels = {"component": job, "type": kind.type_label}
-    term = pods.PodAffinityTerm(
-        label_selector=pods.LabelSelector(match_labels=labels),
-        topology_key="kubernetes.io/hostname",
-    )
-    return pods.PodAntiAffinity(
-        preferred=[pods.WeightedPodAffinityTerm(weight=weight, pod_affinity_term=term)]
-    )

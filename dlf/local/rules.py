@@ -1,4 +1,4 @@
-"""When a job is over, and how: what its operator would has_succeeded, as data."""
+"""When a job is over, and how: the decision of its operator, as data."""
 
 from collections.abc import Mapping
 

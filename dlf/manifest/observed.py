@@ -1,6 +1,7 @@
 """What dlf reads from the API server: only the fields it uses, everything optional.
 
-Unknown fields are ignored and `null` is taken for absent, since operators write both.
+Unknown fields are ignored and `null` is taken for absent, since operators write both. The file is
+long because it is a list: one struct for each Kubernetes type that is read.
 """
 
 from collections.abc import Mapping
