@@ -49,6 +49,22 @@ class ExecPlugin(msgspec.Struct, frozen=True, kw_only=True):
 Credential = Anonymous | StaticToken | TokenFile | BasicAuth | ExecPlugin
 
 
+class ClientCertificate(msgspec.Struct, frozen=True, kw_only=True):
+    """A client certificate and its private key, both PEM.
+
+    Attributes:
+        origin: where they were read, for messages.
+        certificate: with the chain that the server needs.
+        key: without password.
+        files: paths of both, if that is where they come from: they may be replaced while we run.
+    """
+
+    origin: str
+    certificate: bytes
+    key: bytes
+    files: tuple[Path, Path] | None = None
+
+
 class ClusterConfig(msgspec.Struct, frozen=True, kw_only=True):
     """How to reach one API server.
 
@@ -58,10 +74,10 @@ class ClusterConfig(msgspec.Struct, frozen=True, kw_only=True):
         namespace: of the context, or of the pod we run in.
         ca: PEM of the authorities that may sign the server's certificate; empty for the system's.
         ca_file: a PEM file of such authorities ($SSL_CERT_FILE), used when `ca` is empty.
-        certificate: PEM of the client's certificate, or empty.
-        key: PEM of its private key, or empty.
+        certificate: of the client, if it has one.
         credential: what goes into the Authorization header.
-        proxy: URL of an HTTP proxy, or empty.
+        proxy: URL of an HTTP or HTTPS proxy, or empty.
+        proxy_origin: where that was read, for messages.
         tls_server_name: the name that the server's certificate must have, if not the URL's.
         insecure: the kubeconfig says that the server's certificate must not be verified.
     """
@@ -71,9 +87,9 @@ class ClusterConfig(msgspec.Struct, frozen=True, kw_only=True):
     namespace: str = "default"
     ca: bytes = b""
     ca_file: str = ""
-    certificate: bytes = b""
-    key: bytes = b""
+    certificate: ClientCertificate | None = None
     credential: Credential = Anonymous()
     proxy: str = ""
+    proxy_origin: str = ""
     tls_server_name: str = ""
     insecure: bool = False

@@ -1,14 +1,18 @@
 """Which API server to use: a kubeconfig, or the pod's service account.
 
 Order: `--kubeconfig`, the files of $KUBECONFIG, the service account of the pod we run in,
-~/.kube/config. Every error is one line, before anything is sent.
+~/.kube/config. Every error is one line, before anything is sent. A `proxy-url` of the kubeconfig
+comes before the proxy variables of the environment, which hold in a pod too, as for kubectl.
 """
 
 from collections.abc import Mapping
 from pathlib import Path
 
+import msgspec
+
 from dlf.errors import UsageError
 from dlf.kube.cluster_config import ClusterConfig, TokenFile
+from dlf.kube.proxy import proxy_from_environment
 
 SERVICE_ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 """Where Kubernetes mounts token, ca.crt and namespace in every pod."""
@@ -17,7 +21,7 @@ SERVICE_ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 def load_config(
     env: Mapping[str, str], *, kubeconfig: str = "", context: str = ""
 ) -> ClusterConfig:
-    """Find the cluster.
+    """Find the cluster, and the proxy on the way to it.
 
     Args:
         env: the process's environment.
@@ -27,6 +31,14 @@ def load_config(
     Raises:
         UsageError: there is no configuration, or it is wrong.
     """
+    config = _find(env, kubeconfig, context)
+    if config.proxy:
+        return config
+    proxy, variable = proxy_from_environment(config.server, env)
+    return msgspec.structs.replace(config, proxy=proxy, proxy_origin=variable)
+
+
+def _find(env: Mapping[str, str], kubeconfig: str, context: str) -> ClusterConfig:
     if kubeconfig:
         return _from_kubeconfig([Path(kubeconfig)], env, context)
     listed = [Path(name) for name in env.get("KUBECONFIG", "").split(":") if name]

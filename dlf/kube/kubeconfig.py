@@ -13,6 +13,7 @@ from dlf.errors import UsageError
 from dlf.kube.cluster_config import (
     Anonymous,
     BasicAuth,
+    ClientCertificate,
     ClusterConfig,
     Credential,
     ExecPlugin,
@@ -83,27 +84,34 @@ def _config(
         raise UsageError(
             f"{at}: certificate-authority and insecure-skip-tls-verify cannot be used together"
         )
-    certificate = _pem(
-        user_at, "client-certificate", user.client_certificate_data, user.client_certificate
-    )
-    key = _pem(user_at, "client-key", user.client_key_data, user.client_key)
-    if bool(certificate) != bool(key):
-        raise UsageError(f"{user_at}: client-certificate and client-key must be given together")
-    proxy = cluster.proxy_url and _url(at, "proxy-url", cluster.proxy_url, ("http", "https"))
-    if proxy and cluster.tls_server_name:
-        raise UsageError(f"{at}: tls-server-name behind a proxy-url is not supported")
     return ClusterConfig(
         origin=origin,
         server=server,
         namespace=context.namespace or "default",
         ca=ca,
         ca_file=env.get("SSL_CERT_FILE", ""),
-        certificate=certificate,
-        key=key,
+        certificate=_client_certificate(origin, user_at, user),
         credential=_credential(user_at, user, cluster, server, ca, env),
-        proxy=proxy,
+        proxy=cluster.proxy_url and _url(at, "proxy-url", cluster.proxy_url, ("http", "https")),
+        proxy_origin=f"proxy-url of {at}" if cluster.proxy_url else "",
         tls_server_name=cluster.tls_server_name,
         insecure=cluster.insecure_skip_tls_verify,
+    )
+
+
+def _client_certificate(origin: str, at: Path, user: User) -> ClientCertificate | None:
+    certificate = _pem(
+        at, "client-certificate", user.client_certificate_data, user.client_certificate
+    )
+    key = _pem(at, "client-key", user.client_key_data, user.client_key)
+    if bool(certificate) != bool(key):
+        raise UsageError(f"{at}: client-certificate and client-key must be given together")
+    if not certificate:
+        return None
+    files = (at.parent / user.client_certificate, at.parent / user.client_key)
+    inline = user.client_certificate_data or user.client_key_data
+    return ClientCertificate(
+        origin=origin, certificate=certificate, key=key, files=None if inline else files
     )
 
 

@@ -11,8 +11,8 @@ from collections.abc import Iterator, Sequence
 from urllib.parse import urlencode
 
 from dlf.kube.api_errors import Action, Unavailable
-from dlf.kube.http import TRANSPORT_ERRORS, HttpClient
-from dlf.kube.request import RESPONSE_TIMEOUT_SECONDS, ApiRequest, path_of
+from dlf.kube.http import HttpClient
+from dlf.kube.request import ApiRequest, path_of
 from dlf.kube.responses import decode
 from dlf.manifest.kinds import POD
 from dlf.manifest.observed import Status
@@ -126,7 +126,7 @@ async def output(http: HttpClient, asked: ApiRequest) -> tuple[bytes, str]:
     async with http.upgrade(asked, headers()) as stream:
         try:
             while not messages.closed:
-                data = await stream.read(1 << 16, timeout=RESPONSE_TIMEOUT_SECONDS)
+                data = await stream.read()
                 if not data:
                     break
                 for channel, content in messages.feed(data):
@@ -139,8 +139,8 @@ async def output(http: HttpClient, asked: ApiRequest) -> tuple[bytes, str]:
                 for answer in messages.answers:
                     await stream.write(answer)
                 messages.answers.clear()
-        except (*TRANSPORT_ERRORS, BadFrame) as error:
-            raise Unavailable(str(error) or "the connection broke") from error
+        except BadFrame as error:
+            raise Unavailable(str(error)) from error
     said = complaint.decode(errors="replace").strip().splitlines()
     return bytes(printed), f"{reason}: {said[-1]}" if reason and said else reason
 

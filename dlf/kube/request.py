@@ -34,6 +34,7 @@ class ApiRequest(msgspec.Struct, frozen=True, kw_only=True):
         action: what it does, for messages.
         path: below the server's URL.
         read_timeout: seconds that each read may take; None for no limit.
+        takes_turns: one of very many: only so many of them connect at a time.
     """
 
     action: Action
@@ -43,6 +44,7 @@ class ApiRequest(msgspec.Struct, frozen=True, kw_only=True):
     body: bytes = b""
     content_type: str = "application/json"
     read_timeout: float | None = RESPONSE_TIMEOUT_SECONDS
+    takes_turns: bool = False
 
 
 def path_of(kind: Kind, namespace: str, *below: str) -> str:
@@ -171,6 +173,7 @@ def log(
         ),
         # The kubelet sends the head with the first line, which a container may never write.
         read_timeout=None if follow else RESPONSE_TIMEOUT_SECONDS,
+        takes_turns=True,
     )
 
 

@@ -1,152 +1,228 @@
-"""Connections for httpcore: non-blocking sockets, plain or TLS, watched by the event loop.
+"""Byte streams over non-blocking sockets, plain or TLS: a thousand of them, mostly idle.
 
-httpcore's own backend for asyncio is anyio: each read passes its stream, an asyncio transport and,
-for TLS, two memory buffers. A thousand idle log streams are a thousand of all of these. Here a
-connection is one socket, or one SSL socket, and a read is one callback of the poller.
+asyncio's streams keep a transport, a protocol and buffers for each connection. Here a connection is
+a socket and, for TLS, an SSLObject; a read is one callback of the poller into buffers that all
+connections share.
 """
 
 import asyncio
 import select
 import socket
 import ssl
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from typing import Any
-
-import httpcore
+from collections.abc import Callable
+from typing import Final
 
 from dlf.kube.poller import running_poller
 
 Take = Callable[[bytes], bool]
-"""Takes bytes, or says that it cannot just now."""
+"""Takes bytes and returns True, or returns False when it cannot just now."""
 
-_LITTLE = 2 << 10  # bytes of a read that is to find a line or two
-_RECORD = 16 << 10  # bytes of the longest TLS record
-_MUCH = 32 << 10  # bytes after which no more is read in one go
+_RECEIVE_BYTES: Final = 64 << 10  # of one recv
+_RECORD_BYTES: Final = 16 << 10  # of the longest TLS record's content
+
+# Bytes given to OpenSSL at a time. A memory BIO keeps the largest size it ever had, for each
+# connection, so a whole recv would cost a thousand connections 64 MB.
+_FEED_BYTES: Final = 8 << 10
+
+_received = memoryview(bytearray(_RECEIVE_BYTES))
+_decrypted = memoryview(bytearray(_RECEIVE_BYTES + 2 * _RECORD_BYTES))
+
+
+class TlsLayer:
+    """TLS between memory buffers: encrypted bytes in, plain bytes out, and the other way round.
+
+    Attributes:
+        closed: the peer has sent close_notify.
+        failure: what broke it after the bytes that `decrypt` has returned; raise it after them.
+    """
+
+    def __init__(
+        self, context: ssl.SSLContext, server_hostname: str, session: ssl.SSLSession | None
+    ) -> None:
+        self._incoming = ssl.MemoryBIO()
+        self._outgoing = ssl.MemoryBIO()
+        # The name as bytes: URLs are ASCII, and so the idna codec is never needed.
+        name: str = server_hostname.encode() if server_hostname else None  # type: ignore[assignment]
+        self._tls = context.wrap_bio(
+            self._incoming, self._outgoing, server_hostname=name, session=session
+        )
+        # Into a buffer it returns a number of bytes, which its type does not know.
+        self._read: Callable[[int, memoryview], int] = self._tls.read  # type: ignore[assignment]
+        self.closed = False
+        self.failure: ssl.SSLError | None = None
+
+    @property
+    def session(self) -> ssl.SSLSession | None:
+        """The session, for a next connection to the same server."""
+        return self._tls.session
+
+    @property
+    def ssl_object(self) -> ssl.SSLObject:
+        """What knows protocol version, cipher and certificates."""
+        return self._tls
+
+    def handshake(self, data: bytes | None) -> tuple[bool, bytes]:
+        """Go on with the handshake.
+
+        Args:
+            data: from the peer; None for the first step, b"" at the connection's end.
+
+        Returns:
+            Whether it is complete, and what to send to the peer.
+
+        Raises:
+            ssl.SSLError: no agreement; `outgoing` may hold an alert for the peer.
+        """
+        if data:
+            self._incoming.write(data)
+        elif data is not None:
+            self._incoming.write_eof()
+        try:
+            self._tls.do_handshake()
+        except ssl.SSLWantReadError:
+            return False, self.outgoing()
+        return True, self.outgoing()
+
+    def outgoing(self) -> bytes:
+        """What OpenSSL wants to send to the peer by now."""
+        return self._outgoing.read()
+
+    def encrypt(self, data: memoryview) -> bytes:
+        """The records that carry these bytes, up to `_RECORD_BYTES`."""
+        self._tls.write(data)
+        return self._outgoing.read()
+
+    def decrypt(self, data: memoryview) -> bytes:
+        """The content of the records that are complete with these bytes; b"" when none is.
+
+        Raises:
+            ssl.SSLError: they are not valid.
+        """
+        size = 0
+        for start in range(0, len(data), _FEED_BYTES):
+            self._incoming.write(data[start : start + _FEED_BYTES])
+            # OpenSSL takes one record at a time out of the BIO: when that is empty there is no
+            # more, which is cheaper to ask for than to be told by an exception.
+            while self._incoming.pending:
+                try:
+                    count = self._read(_RECORD_BYTES, _decrypted[size:])
+                except ssl.SSLWantReadError:
+                    break
+                except ssl.SSLError as error:
+                    if not size:
+                        raise
+                    self.failure = error
+                    return bytes(_decrypted[:size])
+                size += count
+                if not count:
+                    self.closed = True
+                    return bytes(_decrypted[:size])
+        return bytes(_decrypted[:size])
+
+    def end(self) -> None:
+        """The connection ended.
+
+        Raises:
+            ssl.SSLError: it was cut off; the peer did not say that it ends here.
+        """
+        self._incoming.write_eof()
+        self._read(1, _decrypted)
 
 
 class SocketStream:
-    """One connection; an `httpcore.AsyncNetworkStream` in all but ancestry.
-
-    Attributes:
-        recent: what the last `read` returned, after the three bytes before it.
-    """
+    """One connection, with any number of TLS layers (two through an HTTPS proxy)."""
 
     def __init__(self, sock: socket.socket) -> None:
         self._sock = sock
-        self._recv: Callable[[int], bytes] = sock.recv
-        if isinstance(sock, ssl.SSLSocket):
-            # What its recv comes to after four calls more, for each line.
-            self._recv = sock._sslobj.read  # type: ignore[attr-defined]  # noqa: SLF001
         self._fd = sock.fileno()
         self._loop = asyncio.get_running_loop()
         self._poller = running_poller()
         self._waiter: asyncio.Future[bytes] | None = None
         self._take: Take | None = None
         self._watched = False
-        self._ended = False  # the end was seen; no poller tells of it again
-        self.recent = b""
+        # b"" or an error once the end was seen: the poller may not report it again.
+        self._end: bytes | Exception | None = None
+        self.layers: tuple[TlsLayer, ...] = ()
 
     def receive(self, take: Take | None = None) -> asyncio.Future[bytes]:
-        """The next bytes, as many as there are up to some 48 KB; b"" when the peer has closed.
+        """The next bytes, as many as one recv gives; b"" when the peer has closed.
 
         The socket is read in the callback that says it is readable, and watched until nobody
-        waits for it when it is: for a steady reader that is one call of the system per read.
+        waits for it when it is: for a steady reader that is one system call per read.
 
         Args:
             take: offered all bytes first, in that callback; what it takes is not returned, and
                 what it raises is raised here. It saves a live line the way through the task.
+
+        Raises:
+            OSError: the connection broke; ssl.SSLError is one.
         """
         self._take = take
         if not self._watched:
             self._poller.add(self._fd, self._on_readable)
             self._watched = True
-        if self._ended:
+        if self._end is not None:
             self._loop.call_soon(self._on_readable)
         self._waiter = self._loop.create_future()
         return self._waiter
 
-    async def read(self, max_bytes: int, timeout: float | None = None) -> bytes:  # noqa: ARG002
-        """As `receive`, within a time.
-
-        Raises:
-            httpcore.ReadError, httpcore.ReadTimeout, ssl.SSLError: it broke, or nothing came.
-        """
-        with mapped(httpcore.ReadError, httpcore.ReadTimeout):
-            async with asyncio.timeout(timeout):
-                data = await self.receive()
-        self.recent = self.recent[-3:] + data
-        return data
-
-    async def write(self, buffer: bytes, timeout: float | None = None) -> None:
+    async def send(self, data: bytes) -> None:
         """Send all of it.
 
         Raises:
-            httpcore.WriteError, httpcore.WriteTimeout, ssl.SSLError: it broke, or was not taken.
+            OSError: the connection broke; ssl.SSLError is one.
         """
-        self.recent = b""
-        left = memoryview(buffer)
-        with mapped(httpcore.WriteError, httpcore.WriteTimeout):
-            async with asyncio.timeout(timeout):
-                while left:
-                    try:
-                        left = left[self._sock.send(left) :]
-                    except (BlockingIOError, ssl.SSLWantWriteError):
-                        await self._ready(writable=True)
+        whole = memoryview(data)
+        for start in range(0, len(data), _RECORD_BYTES):
+            part = whole[start : start + _RECORD_BYTES]
+            for layer in reversed(self.layers):
+                part = memoryview(layer.encrypt(part))
+            await self._send(part)
 
-    async def aclose(self) -> None:
+    async def start_tls(
+        self,
+        context: ssl.SSLContext,
+        server_hostname: str,
+        session: ssl.SSLSession | None = None,
+    ) -> None:
+        """Add a TLS layer.
+
+        Args:
+            context: verifies the peer.
+            server_hostname: that its certificate must be for.
+            session: of an earlier connection with the same context, to be resumed.
+
+        Raises:
+            ssl.SSLError: no agreement.
+            OSError: the connection broke.
+        """
+        layer = TlsLayer(context, server_hostname, session)
+        data = None
+        done = False
+        try:
+            while not done:
+                done, answer = layer.handshake(data)
+                await self.send(answer)
+                if not done:
+                    data = await self.receive()
+        except ssl.SSLError:
+            if alert := layer.outgoing():
+                await self.send(alert)
+            raise
+        self.layers = (*self.layers, layer)
+
+    def is_readable(self) -> bool:
+        """Whether there are bytes, or the end; an idle HTTP/1.1 connection has neither."""
+        poll = select.poll()
+        poll.register(self._fd, select.POLLIN)
+        return self._end is not None or bool(poll.poll(0))
+
+    def close(self) -> None:
         """Close the connection. A reader is cancelled."""
         self._unwatch()
         if self._waiter is not None:
             self._waiter.cancel()
         self._sock.close()
-
-    async def start_tls(
-        self,
-        ssl_context: ssl.SSLContext,
-        server_hostname: str | None = None,
-        timeout: float | None = None,
-    ) -> "SocketStream":
-        """Agree on TLS; the connection is then used through the returned stream.
-
-        Raises:
-            httpcore.ConnectError, httpcore.ConnectTimeout: no agreement; its cause says why.
-        """
-        self._unwatch()
-        try:
-            with mapped(httpcore.ConnectError, httpcore.ConnectTimeout, ssl.SSLError):
-                async with asyncio.timeout(timeout):
-                    secure = ssl_context.wrap_socket(
-                        self._sock,
-                        # As bytes: URLs are ASCII, and so the idna codec is never needed.
-                        server_hostname=server_hostname.encode() if server_hostname else None,
-                        do_handshake_on_connect=False,
-                        suppress_ragged_eofs=False,
-                    )
-                    self._sock = secure
-                    await self._shake_hands(secure)
-        except BaseException:
-            self._sock.close()
-            raise
-        return SocketStream(secure)
-
-    def get_extra_info(self, info: str) -> Any:
-        """What httpcore asks about a connection."""
-        match info:
-            case "ssl_object":
-                return self._sock if isinstance(self._sock, ssl.SSLSocket) else None
-            case "socket":
-                return self._sock
-            case "client_addr":
-                return self._sock.getsockname()
-            case "server_addr":
-                return self._sock.getpeername()
-            case "is_readable":
-                poll = select.poll()
-                poll.register(self._fd, select.POLLIN)
-                return bool(poll.poll(0))
-            case _:
-                return None
 
     def _on_readable(self) -> None:
         waiter = self._waiter
@@ -154,67 +230,58 @@ class SocketStream:
             self._unwatch()
             return
         try:
-            data = self._recv(_LITTLE)
-            if len(data) == _LITTLE:
-                data = self._receive_more(data)
+            data = self._read()
+            if data is None:
+                return
             if data and self._take is not None and self._take(data):
-                if self._ended:
+                if self._end is not None:
                     self._loop.call_soon(self._on_readable)
                 return
-        except (BlockingIOError, ssl.SSLWantReadError):
-            return
-        except ssl.SSLZeroReturnError:
-            data = b""
         except Exception as error:
             self._unwatch()
             waiter.set_exception(error)
             return
-        self._ended = self._ended or not data
         waiter.set_result(data)
 
-    def _receive_more(self, data: bytes) -> bytes:
-        """Read on after a full buffer, until there is nothing or enough.
-
-        Always asks for what a TLS record can hold: what is left of one in the SSL socket makes no
-        socket readable.
-        """
-        parts = [data]
-        size = len(data)
+    def _read(self) -> bytes | None:
+        """What there is to read; None when it is nothing yet, b"" at the end."""
+        if isinstance(self._end, Exception):
+            raise self._end
+        if self._end is not None:
+            return self._end
         try:
-            while size < _MUCH and not self._ended:
-                data = self._recv(max(_RECORD, _MUCH - size))
-                parts.append(data)
-                size += len(data)
-                self._ended = not data
-        except (BlockingIOError, ssl.SSLWantReadError):
-            pass
-        except OSError:
-            self._ended = True  # what came is good; the next read says what is wrong
-        return b"".join(parts)
+            size = self._sock.recv_into(_received)
+        except BlockingIOError:
+            return None
+        if not size:
+            for layer in self.layers:
+                layer.end()
+            self._end = b""
+            return b""
+        if not self.layers:
+            return bytes(_received[:size])
+        data, plain = _received[:size], b""
+        for layer in self.layers:
+            plain = layer.decrypt(data)
+            if layer.closed or layer.failure:
+                self._end = layer.failure or b""
+            data = memoryview(plain)
+        return plain or (None if self._end is None else self._read())
 
-    async def _shake_hands(self, sock: ssl.SSLSocket) -> None:
-        while True:
+    async def _send(self, data: memoryview) -> None:
+        while data:
             try:
-                sock.do_handshake()
-            except ssl.SSLWantReadError:
-                await self._ready(writable=False)
-            except ssl.SSLWantWriteError:
-                await self._ready(writable=True)
-            else:
-                return
+                data = data[self._sock.send(data) :]
+            except BlockingIOError:
+                await self._writable()
 
-    async def _ready(self, *, writable: bool) -> None:
+    async def _writable(self) -> None:
         ready = self._loop.create_future()
-        add, remove = (
-            (self._loop.add_writer, self._loop.remove_writer)
-            if writable
-            else (self._loop.add_reader, self._loop.remove_reader)
-        )
-        add(self._fd, _set, ready)
+        self._loop.add_writer(self._fd, _set, ready)
         try:
             await ready
         finally:
-            remove(self._fd)
+            self._loop.remove_writer(self._fd)
 
     def _unwatch(self) -> None:
         if self._watched:
@@ -225,17 +292,3 @@ class SocketStream:
 def _set(ready: asyncio.Future[None]) -> None:
     if not ready.done():
         ready.set_result(None)
-
-
-@contextmanager
-def mapped(broken: type[Exception], late: type[Exception], *more: type[OSError]) -> Iterator[None]:
-    """Turn the socket's exceptions into httpcore's. Other words of TLS go through as they are."""
-    try:
-        yield
-    except TimeoutError as error:
-        raise late(str(error)) from error
-    except OSError as error:
-        wire = isinstance(error, (ssl.SSLEOFError, ssl.SSLSyscallError, *more))
-        if isinstance(error, ssl.SSLError) and not wire:
-            raise
-        raise broken(str(error)) from error

@@ -5,7 +5,7 @@ import tempfile
 from pathlib import Path
 
 from dlf.errors import UsageError
-from dlf.kube.cluster_config import ClusterConfig
+from dlf.kube.cluster_config import ClientCertificate, ClusterConfig
 
 SYSTEM_FILES = (
     "/etc/ssl/certs/ca-certificates.crt",
@@ -17,14 +17,18 @@ SYSTEM_FILES = (
 """Where Linux distributions keep their authorities; a static binary has no path of its own."""
 
 
-def make_context(config: ClusterConfig) -> ssl.SSLContext:
-    """TLS 1.2 or later with the authorities and the client certificate of `config`.
+def make_context(
+    config: ClusterConfig, certificate: ClientCertificate | None = None
+) -> ssl.SSLContext:
+    """TLS 1.2 or later with the authorities of `config` and this client certificate.
 
     Raises:
         UsageError: a certificate cannot be read, or there are no authorities to verify with.
     """
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
+    if certificate:
+        _load(context, certificate)
     if not config.server.startswith("https:"):
         return context
     if config.insecure:
@@ -32,8 +36,6 @@ def make_context(config: ClusterConfig) -> ssl.SSLContext:
         context.verify_mode = ssl.CERT_NONE
     else:
         _trust(context, config)
-    if config.certificate:
-        load_client_certificate(context, config.certificate, config.key, config.origin)
     return context
 
 
@@ -55,40 +57,31 @@ def _trust(context: ssl.SSLContext, config: ClusterConfig) -> None:
     )
 
 
-def load_client_certificate(
-    context: ssl.SSLContext, certificate: bytes, key: bytes, origin: str
-) -> None:
-    """Present this certificate on connections made from now on.
-
-    Raises:
-        UsageError: they are not a pair of PEM certificate and key without password.
-    """
-    # OpenSSL reads a pair from files only; these are ours alone (0600) and gone at once.
-    with tempfile.NamedTemporaryFile() as pair:
-        pair.write(certificate + b"\n" + key)
-        pair.flush()
+def _load(context: ssl.SSLContext, pair: ClientCertificate) -> None:
+    # OpenSSL reads a pair from files only. This one is readable by us alone, and gone at once.
+    with tempfile.NamedTemporaryFile() as file:
+        file.write(pair.certificate + b"\n" + pair.key)
+        file.flush()
         try:
-            context.load_cert_chain(pair.name, password=_no_password)
+            context.load_cert_chain(file.name, password=_no_password)
         except (OSError, ValueError) as error:
-            words = getattr(error, "reason", None) or error
-            raise UsageError(f"{origin}: client certificate and key: {words}") from error
+            reason = getattr(error, "reason", None) or error
+            raise UsageError(f"{pair.origin}: client certificate and key: {reason}") from error
 
 
 def _no_password() -> str:
-    """Refuse to ask on the terminal, which is what OpenSSL would do."""
-    raise ValueError("the key is encrypted; there is nobody to ask for its password")
+    """Keep OpenSSL from asking for it on the terminal."""
+    raise ValueError("the key is encrypted; dlf cannot ask for its password")
 
 
-def tls_failure(config: ClusterConfig, error: BaseException | None) -> UsageError | None:
-    """Say in words what TLS has against this connection, if that is what `error` is about.
+def tls_failure(config: ClusterConfig, error: ssl.SSLError) -> UsageError | None:
+    """Why no TLS connection is possible, if that is what `error` says.
 
-    A connection that merely broke during the handshake is none of this: None.
+    None for a connection that merely broke during the handshake.
     """
-    while error is not None and not isinstance(error, ssl.SSLError):
-        error = error.__cause__ or error.__context__
     server, origin = config.server, config.origin
     match error:
-        case None | ssl.SSLEOFError() | ssl.SSLSyscallError() | ssl.SSLZeroReturnError():
+        case ssl.SSLEOFError() | ssl.SSLSyscallError() | ssl.SSLZeroReturnError():
             return None
         case ssl.SSLCertVerificationError(verify_message=why):
             return UsageError(

@@ -1,122 +1,152 @@
-"""The httpx transport for one API server: a pool for requests, for each log its own connection."""
+"""The httpx transport for one API server: connections are made, kept for the next request, retired.
+
+A pool that looks through all its connections at each request, as httpcore's does, costs many
+seconds with a thousand open logs. This one holds the idle ones only.
+"""
 
 import asyncio
 import ssl
-from collections.abc import AsyncIterator
-from contextlib import ExitStack
-from typing import Any, Self
+from dataclasses import dataclass
+from functools import partial
 
-import httpcore
+import h11
 import httpx
+from typing_extensions import override
 
-from dlf.kube.connect import KEEPALIVE, SocketBackend
+from dlf.kube.connect import connect, proxy_authorization
+from dlf.kube.http1 import Body, exchange_heads
+from dlf.kube.sockets import SocketStream
 
-_CONNECTING = 32
-"""Connections to logs that are being made at a time. A thousand handshakes at once would all take
-as long as all together, and none be done when the first runs out of time."""
-_IDLE = 10  # connections kept open for the next request
-_IDLE_SECONDS = 60.0
+TAKES_TURNS = "dlf.takes_turns"
+"""Request extension: this is one of very many requests, such as for a log. Only so many of them
+connect at a time, and all other requests go before them."""
+
+BODY = "dlf.body"
+"""Response extension: the response's `Body`."""
+
+_TURNS = 32
+"""Handshakes of requests that take turns. A thousand at once would all take as long as all
+together, and none be done when the first runs out of time."""
+
+_MAX_IDLE = 32  # connections kept for the next request
+_MAX_IDLE_SECONDS = 60.0
 
 
-def make_transport(context: ssl.SSLContext, proxy: str) -> httpx.AsyncHTTPTransport:
-    """A transport with any number of connections; over our own sockets, if there is no proxy.
+@dataclass(slots=True)
+class _Idle:
+    stream: SocketStream
+    since: float
+
+
+class Transport(httpx.AsyncBaseTransport):
+    """Connections to one server.
 
     Args:
-        context: verifies the server; made here so that httpx loads no authorities of its own.
-        proxy: URL of a proxy, or "".
+        server: its URL.
+        context: for TLS.
+        proxy: URL of an HTTP or HTTPS proxy, or "".
+        tls_server_name: that the server's certificate must be for; "" for the URL's host.
     """
-    transport = httpx.AsyncHTTPTransport(
-        verify=context,
-        trust_env=False,
-        proxy=_proxy(proxy, context) if proxy else None,
-        limits=httpx.Limits(max_keepalive_connections=_IDLE, keepalive_expiry=_IDLE_SECONDS),
-        socket_options=KEEPALIVE,
-    )
-    if not proxy:
-        # httpx has no argument for this: its transport is a pool and a mapping of exceptions.
-        transport._pool = _Connections(context)  # type: ignore[assignment]  # noqa: SLF001
-    return transport
-
-
-class _Connections:
-    """A pool for requests that leaves logs out; an `httpcore.AsyncConnectionPool` to httpx.
-
-    At each request and answer a pool looks through all its connections, again for each that
-    waits: a thousand open logs would cost it many seconds. No log's connection is used again.
-    """
-
-    def __init__(self, context: ssl.SSLContext) -> None:
-        backend: Any = SocketBackend()
-        self._pool = httpcore.AsyncConnectionPool(
-            ssl_context=context,
-            max_connections=None,
-            max_keepalive_connections=_IDLE,
-            keepalive_expiry=_IDLE_SECONDS,
-            socket_options=KEEPALIVE,
-            network_backend=backend,
-        )
-        self._context = context
-        self._backend = backend
-        self._connecting = asyncio.Semaphore(_CONNECTING)
-
-    async def __aenter__(self) -> Self:
-        await self._pool.__aenter__()
-        return self
-
-    async def __aexit__(self, *exception: Any) -> None:
-        await self._pool.__aexit__(*exception)
-
-    async def aclose(self) -> None:
-        await self._pool.aclose()
-
-    async def handle_async_request(self, request: httpcore.Request) -> httpcore.Response:
-        if not request.url.target.partition(b"?")[0].endswith(b"/log"):
-            return await self._pool.handle_async_request(request)
-        connection = httpcore.AsyncHTTPConnection(
-            origin=request.url.origin,
-            ssl_context=self._context,
-            socket_options=KEEPALIVE,
-            network_backend=self._backend,
-        )
-        await self._connecting.acquire()
-        with ExitStack() as turn:
-            turn.callback(self._connecting.release)
-
-            async def trace(event: str, _: object) -> None:
-                if event == "http11.send_request_headers.started":
-                    turn.close()  # the answer may take hours
-
-            request.extensions = {**request.extensions, "trace": trace}
-            try:
-                response = await connection.handle_async_request(request)
-            except BaseException:
-                await connection.aclose()
-                raise
-        return httpcore.Response(
-            response.status,
-            headers=response.headers,
-            content=_Body(response, connection),
-            extensions=response.extensions,
-        )
-
-
-class _Body:
-    """The body of an answer; its end is the end of the connection."""
 
     def __init__(
-        self, response: httpcore.Response, connection: httpcore.AsyncHTTPConnection
+        self, server: str, context: ssl.SSLContext, proxy: str = "", tls_server_name: str = ""
     ) -> None:
-        self._response = response
-        self._connection = connection
+        self._server = httpx.URL(server)
+        self._proxy = httpx.URL(proxy) if proxy else None
+        self._tls_server_name = tls_server_name
+        self._context = context
+        self._session: ssl.SSLSession | None = None
+        self._idle: list[_Idle] = []
+        self._turns = asyncio.Semaphore(_TURNS)
 
-    def __aiter__(self) -> AsyncIterator[bytes]:
-        return self._response.aiter_stream()
+    def use_context(self, context: ssl.SSLContext) -> None:
+        """Connect with this from now on; connections made with another serve no more requests."""
+        self._context = context
+        self._session = None
+        self._close_idle()
 
+    @override
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        """Send a request and return its response, with the body still to come.
+
+        Raises:
+            ProxyError: see there.
+            httpx.RemoteProtocolError: the response is not HTTP.
+            TimeoutError, EOFError, OSError: there is no connection, or it broke.
+        """
+        content = await request.aread()
+        while (stream := self._take_idle()) is not None:
+            try:
+                return await self._send(stream, self._context, request, content)
+            except (EOFError, ConnectionError):
+                # The server closed it while we sent. What it may have done must not be repeated.
+                if request.method != "GET":
+                    raise
+        context = self._context
+        if TAKES_TURNS in request.extensions:
+            async with self._turns:
+                stream = await self._connect(context)
+        else:
+            stream = await self._connect(context)
+        return await self._send(stream, context, request, content)
+
+    @override
     async def aclose(self) -> None:
-        await self._response.aclose()
-        await self._connection.aclose()
+        self._close_idle()
 
+    async def _connect(self, context: ssl.SSLContext) -> SocketStream:
+        return await connect(
+            self._server, self._proxy, context, self._tls_server_name, self._session
+        )
 
-def _proxy(url: str, context: ssl.SSLContext) -> httpx.Proxy:
-    # Of an http:// proxy httpx refuses a context; for an https:// one it would load its own.
-    return httpx.Proxy(url, ssl_context=context if url.startswith("https:") else None)
+    async def _send(
+        self, stream: SocketStream, context: ssl.SSLContext, request: httpx.Request, content: bytes
+    ) -> httpx.Response:
+        timeout = request.extensions["timeout"]["read"]
+        try:
+            async with asyncio.timeout(timeout):
+                response, early = await exchange_heads(stream, self._head(request), content)
+        except TimeoutError as error:
+            stream.close()
+            if timeout is None:  # the kernel's own, of a peer that vanished
+                raise
+            raise TimeoutError(f"no response in {timeout:.0f} s") from error
+        except BaseException:
+            stream.close()
+            raise
+        body = Body(stream, response, early, timeout, partial(self._release, stream, context))
+        return httpx.Response(
+            response.status_code,
+            headers=[(bytes(name), bytes(value)) for name, value in response.headers],
+            stream=body,
+            extensions={BODY: body},
+        )
+
+    def _head(self, request: httpx.Request) -> h11.Request:
+        headers = request.headers.raw
+        target = request.url.raw_path
+        if self._proxy and self._server.scheme == "http":
+            target = str(request.url).encode("ascii")
+            headers = headers + httpx.Headers(proxy_authorization(self._proxy)).raw
+        return h11.Request(method=request.method, target=target, headers=headers)
+
+    def _take_idle(self) -> SocketStream | None:
+        """A connection that was not closed since it was used last, the most recent one first."""
+        oldest = asyncio.get_running_loop().time() - _MAX_IDLE_SECONDS
+        while self._idle:
+            idle = self._idle.pop()
+            if idle.since >= oldest and not idle.stream.is_readable():
+                return idle.stream
+            idle.stream.close()
+        return None
+
+    def _release(self, stream: SocketStream, context: ssl.SSLContext, reusable: bool) -> None:
+        if not reusable or context is not self._context or len(self._idle) >= _MAX_IDLE:
+            stream.close()
+            return
+        self._idle.append(_Idle(stream, asyncio.get_running_loop().time()))
+
+    def _close_idle(self) -> None:
+        for idle in self._idle:
+            idle.stream.close()
+        self._idle.clear()

@@ -24,6 +24,7 @@ class FakeApi:
         faults: what is still to go wrong; see `fail`.
         requests: every request so far, oldest first.
         tokens: the bearer tokens that are accepted; empty when nobody has to say who they are.
+        client_name: of the client certificate that is accepted; "" when none is asked for.
         denied: (verb, resource) pairs that are forbidden: ("create", "tfjobs.kubeflow.org").
         resources: what is served; take entries away to be an older or emptier cluster.
         bookmark_seconds: between two bookmarks of a quiet watch. A real server sends one a minute;
@@ -38,6 +39,7 @@ class FakeApi:
         self.faults = Faults()
         self.requests: list[Request] = []
         self.tokens: set[str] = set()
+        self.client_name = ""
         self.denied: set[tuple[str, str]] = set()
         self.resources = {key: dict(value) for key, value in RESOURCES.items()}
         self.bookmark_seconds = 240.0
@@ -123,6 +125,8 @@ class FakeApi:
 
     def _authenticate(self, request: Request) -> None:
         scheme, _, token = request.headers.get("authorization", "").partition(" ")
+        if self.client_name not in ("", request.client_name):
+            raise StatusError(401, "Unauthorized", "Unauthorized")
         if self.tokens and (scheme != "Bearer" or token not in self.tokens):
             raise StatusError(401, "Unauthorized", "Unauthorized")
 

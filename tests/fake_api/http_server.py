@@ -18,6 +18,7 @@ class Request:
     Attributes:
         headers: their names in lower case.
         at: the loop's time.
+        client_name: of the certificate that the connection was made with; "" for none.
     """
 
     method: str
@@ -26,6 +27,7 @@ class Request:
     headers: dict[str, str]
     body: bytes = field(repr=False)
     at: float
+    client_name: str = ""
 
 
 class ConnectionDropped(Exception):
@@ -145,7 +147,7 @@ class HttpServer:
         writer: asyncio.StreamWriter,
         disconnected: asyncio.Event,
     ) -> bool:
-        request = await _read(reader)
+        request = await _read(reader, _client_name(writer))
         reply = Reply(writer)
         work = asyncio.ensure_future(self._handler(request, reply))
         leave = asyncio.ensure_future(disconnected.wait())
@@ -162,7 +164,7 @@ class HttpServer:
         return reply.ended and not disconnected.is_set() and not writer.is_closing()
 
 
-async def _read(reader: asyncio.StreamReader) -> Request:
+async def _read(reader: asyncio.StreamReader, client_name: str) -> Request:
     head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
     first, *lines = head.split("\r\n")[:-2]
     method, url, _ = first.split(" ")
@@ -178,4 +180,10 @@ async def _read(reader: asyncio.StreamReader) -> Request:
         headers=headers,
         body=await reader.readexactly(int(headers.get("content-length", "0"))),
         at=asyncio.get_running_loop().time(),
+        client_name=client_name,
     )
+
+
+def _client_name(writer: asyncio.StreamWriter) -> str:
+    certificate = writer.get_extra_info("peercert") or {}
+    return next((name for _, name in certificate.get("subjectAltName", ())), "")

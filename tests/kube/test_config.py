@@ -16,6 +16,7 @@ from dlf.kube.client import KubeClient
 from dlf.kube.cluster_config import (
     Anonymous,
     BasicAuth,
+    ClientCertificate,
     ClusterConfig,
     ExecPlugin,
     StaticToken,
@@ -179,10 +180,10 @@ def test_kubeconfig_is_read_whole(tmp_path: Path) -> None:
         namespace="ml",
         ca=b"CA",
         ca_file="/etc/ca.pem",
-        certificate=b"CERT",
-        key=b"KEY",
+        certificate=ClientCertificate(origin=str(path), certificate=b"CERT", key=b"KEY"),
         credential=StaticToken("secret"),
         proxy="http://proxy.test:3128",
+        proxy_origin=f"proxy-url of {path}",
     )
     assert expected == load(path, SSL_CERT_FILE="/etc/ca.pem")
 
@@ -201,7 +202,13 @@ def test_kubeconfig_files_are_relative_to_it(
     for name in ("c.pem", "k.pem", "t"):
         (path.parent / name).write_bytes(name.encode())
     found = load(path)
-    assert (b"CA", b"c.pem", b"k.pem") == (found.ca, found.certificate, found.key)
+    certificate = ClientCertificate(
+        origin=str(path),
+        certificate=b"c.pem",
+        key=b"k.pem",
+        files=(path.parent / "c.pem", path.parent / "k.pem"),
+    )
+    assert (b"CA", certificate) == (found.ca, found.certificate)
     assert TokenFile(path.parent / "t") == found.credential
     assert "name.test" == found.tls_server_name
 
@@ -360,11 +367,6 @@ EXEC = {"apiVersion": "client.authentication.k8s.io/v1", "command": "x"}
         ),
         pytest.param(
             {"cluster": {"proxy-url": "socks5://p:1"}}, "proxy-url is `socks5://p:1`", id="SOCKS"
-        ),
-        pytest.param(
-            {"cluster": {"proxy-url": "http://p", "tls-server-name": "n"}},
-            "tls-server-name behind a proxy-url",
-            id="proxy and name",
         ),
         pytest.param(
             {"user": {"client-certificate-data": "QQ=="}},

@@ -18,7 +18,14 @@ from virtual_loop import run
 from dlf.errors import Rejected, UsageError
 from dlf.kube import exec_plugin
 from dlf.kube.client import KubeClient
-from dlf.kube.cluster_config import BasicAuth, ClusterConfig, ExecPlugin, StaticToken, TokenFile
+from dlf.kube.cluster_config import (
+    BasicAuth,
+    ClientCertificate,
+    ClusterConfig,
+    ExecPlugin,
+    StaticToken,
+    TokenFile,
+)
 from dlf.kube.exec_plugin import ExecCredentialStatus
 from dlf.kube.reflector import Change, Snapshot, list_and_watch
 from dlf.manifest.kinds import POD
@@ -346,5 +353,82 @@ def test_plugin_gives_a_client_certificate(tmp_path: Path) -> None:
             async with KubeClient(config) as client:
                 assert ([], "1000") == await client.list(POD, "ml", Pod)
             assert [""] == tokens(api)
+
+    run(act())
+
+
+async def listed_by(api: FakeApi, client: KubeClient, count: int) -> None:
+    """Let this many connections be idle: lists that run at the same time."""
+    await asyncio.gather(*(client.list(POD, "ml", Pod) for _ in range(count)))
+
+
+def certificates(authority: Authority, *names: str) -> list[tuple[bytes, bytes]]:
+    return [authority.client(f"{name}@example.org") for name in names]
+
+
+def require(api: FakeApi, name: str) -> None:
+    """Answer 401 to connections that were made with another client's certificate."""
+    api.client_name = f"{name}@example.org"
+
+
+def test_plugin_that_renews_its_certificate_retires_connections(tmp_path: Path) -> None:
+    """After 401 no idle connection, which has the old certificate, is used again."""
+    authority = Authority()
+    old, new = certificates(authority, "old", "new")
+    for name, (certificate, key) in {"old": old, "new": new}.items():
+        status = {"clientCertificateData": certificate.decode(), "clientKeyData": key.decode()}
+        (tmp_path / name).write_text(json.dumps(status))
+    code = (
+        "import json, os, pathlib\n"
+        "count = pathlib.Path(os.environ['COUNT'])\n"
+        "name = 'new' if count.exists() else 'old'\n"
+        "count.write_text('')\n"
+        f"status = json.loads(pathlib.Path({str(tmp_path)!r}, name).read_text())\n"
+        f"print(json.dumps({{'apiVersion': {V1!r}, 'kind': 'ExecCredential', 'status': status}}))\n"
+    )
+
+    async def act() -> None:
+        async with FakeApi(authority.server(clients=True)) as api:
+            require(api, "old")
+            config = cluster(api, ca=authority.pem, credential=plugin(tmp_path, code))
+            async with KubeClient(config) as client:
+                await listed_by(api, client, 3)
+                require(api, "new")
+                await listed_by(api, client, 3)
+
+    run(act())
+
+
+def test_certificate_files_that_are_replaced_are_read_again(tmp_path: Path) -> None:
+    """As a kubelet or cert-manager replaces them; idle connections are retired."""
+    authority = Authority()
+    old, new = certificates(authority, "old", "new")
+    files = (tmp_path / "tls.crt", tmp_path / "tls.key")
+
+    def write(pair: tuple[bytes, bytes]) -> None:
+        for path, content in zip(files, pair, strict=True):
+            renewed = path.with_suffix(".new")
+            renewed.write_bytes(content)
+            renewed.replace(path)
+
+    async def act() -> None:
+        async with FakeApi(authority.server(clients=True)) as api:
+            write(old)
+            require(api, "old")
+            certificate = ClientCertificate(
+                origin="kube.yaml", certificate=old[0], key=old[1], files=files
+            )
+            config = cluster(api, ca=authority.pem, certificate=certificate)
+            async with KubeClient(config) as client:
+                await listed_by(api, client, 3)
+                write(new)
+                require(api, "new")
+                await listed_by(api, client, 3)
+                # Only one of two is replaced: waited for like a server that is away.
+                (tmp_path / "tls.crt").write_bytes(old[0])
+                loop = asyncio.get_running_loop()
+                loop.call_later(60.0, write, old)
+                loop.call_later(60.0, require, api, "old")
+                await listed_by(api, client, 1)
 
     run(act())

@@ -1,14 +1,13 @@
 """The mapping of what can go wrong: complete, and in words."""
 
-import asyncio
-import inspect
+from pathlib import Path
+from typing import Any
 
-import httpx
 import pytest
-import respx
+from fake_api.http_server import Handler, HttpServer, Reply, Request
 from virtual_loop import run
 
-from dlf.errors import ClusterLost, Rejected, UsageError
+from dlf.errors import ClusterLost, Rejected
 from dlf.kube.api_errors import Action, Unavailable
 from dlf.kube.client import KubeClient
 from dlf.kube.cluster_config import ClusterConfig
@@ -20,55 +19,50 @@ from dlf.manifest.observed import Pod
 SERVER = "http://api.test"
 ASK = ApiRequest(action=Action("list", "pods", "ml"), path="/api/v1/pods")
 
-OUR_BUGS = {
-    httpx.HTTPError,  # the abstract root
-    httpx.HTTPStatusError,  # raise_for_status is never called
-    httpx.CookieConflict,  # no cookies are read
-    httpx.StreamError,
-    httpx.StreamConsumed,
-    httpx.StreamClosed,
-    httpx.ResponseNotRead,
-    httpx.RequestNotRead,
-}
-EXCEPTIONS = sorted(
-    {
-        each
-        for _, each in inspect.getmembers(httpx, inspect.isclass)
-        if issubclass(each, Exception) and each not in OUR_BUGS
-    },
-    key=lambda each: each.__name__,
+
+def ask(handle: Handler, **config: Any) -> bytes:
+    """What a server with this handler answers to `ASK`."""
+
+    async def act() -> bytes:
+        server = HttpServer(handle)
+        await server.start()
+        http = HttpClient(ClusterConfig(**{"origin": "test", "server": server.url} | config))
+        try:
+            return await http.fetch(ASK)
+        finally:
+            await http.aclose()
+            await server.stop()
+
+    return run(act())
+
+
+@pytest.mark.parametrize(
+    ("sent", "words"),
+    [
+        pytest.param(b"", "the server closed the connection", id="nothing"),
+        pytest.param(b"?\r\n\r\n", "illegal status line", id="no HTTP"),
+        pytest.param(
+            b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n{}",
+            "the connection ended inside the body",
+            id="half a body",
+        ),
+        pytest.param(
+            b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 2\r\n\r\n{}",
+            "Error -3",
+            id="bad gzip",
+        ),
+    ],
 )
+def test_http_maps_what_a_broken_server_does(sent: bytes, words: str) -> None:
+    """It may work later, and the user is told what was wrong."""
 
+    async def handle(_: Request, reply: Reply) -> None:
+        reply._writer.write(sent)
+        await reply._writer.drain()
+        reply._writer.close()
 
-@pytest.mark.parametrize("kind", EXCEPTIONS)
-@respx.mock
-def test_http_maps_every_exception_of_httpx(kind: type[Exception]) -> None:
-    """Whatever httpx can raise comes out as one of ours."""
-    respx.route().mock(side_effect=kind("why"))
-
-    async def act() -> None:
-        http = HttpClient(ClusterConfig(origin="test", server=SERVER))
-        with pytest.raises((Unavailable, UsageError)) as error:
-            await http.fetch(ASK)
-        assert "why" in str(error.value)
-        await http.aclose()
-
-    run(act())
-
-
-@respx.mock
-def test_http_names_an_exception_that_says_nothing() -> None:
-    """httpx's ReadError has no words of its own: its name has to do."""
-    respx.route().mock(side_effect=httpx.ReadError(""))
-
-    async def act() -> None:
-        async with KubeClient(
-            ClusterConfig(origin="test", server=SERVER), outage_budget=1.0
-        ) as client:
-            with pytest.raises(ClusterLost, match=r": the connection broke$"):
-                await client.list(POD, "ml", Pod)
-
-    run(act())
+    with pytest.raises(Unavailable, match=words):
+        ask(handle)
 
 
 @pytest.mark.parametrize(
@@ -110,56 +104,33 @@ def test_http_never_loads_authorities_of_httpx(monkeypatch: pytest.MonkeyPatch) 
     run(act())
 
 
-@respx.mock
-def test_http_ignores_proxies_and_netrc_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Only the kubeconfig says what is between us and the server."""
-    monkeypatch.setenv("HTTP_PROXY", "http://proxy.test")
-    monkeypatch.setenv("ALL_PROXY", "http://proxy.test")
-    respx.get(f"{SERVER}/api/v1/pods").respond(json={})
+def test_http_ignores_the_process_environment(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Proxies come with the configuration, and credentials from no .netrc."""
+    (tmp_path / ".netrc").write_text("machine 127.0.0.1 login me password pw")
+    monkeypatch.setenv("NETRC", str(tmp_path / ".netrc"))
+    monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:1")
+    monkeypatch.setenv("ALL_PROXY", "http://127.0.0.1:1")
+    headers: list[dict[str, str]] = []
 
-    async def act() -> None:
-        http = HttpClient(ClusterConfig(origin="test", server=SERVER))
-        assert b"{}" == await http.fetch(ASK)
-        assert "Authorization" not in respx.calls.last.request.headers
-        await http.aclose()
+    async def handle(request: Request, reply: Reply) -> None:
+        headers.append(request.headers)
+        await reply.send(200, b"{}")
 
-    run(act())
+    assert b"{}" == ask(handle)
+    assert "authorization" not in headers[0]
 
 
-@respx.mock
 def test_http_gives_a_refusal_the_second_time_it_is_401() -> None:
-    """A credential is asked for anew once, not for ever."""
-    route = respx.route().respond(401, json={"message": "Unauthorized", "reason": "Unauthorized"})
+    """A credential is renewed once, not for ever."""
+    count = 0
 
-    async def act() -> None:
-        http = HttpClient(ClusterConfig(origin="test", server=SERVER))
-        with pytest.raises(Rejected, match="cannot list pods in namespace ml: Unauthorized"):
-            await http.fetch(ASK)
-        await http.aclose()
+    async def handle(_: Request, reply: Reply) -> None:
+        nonlocal count
+        count += 1
+        await reply.send(401, b'{"message": "Unauthorized", "reason": "Unauthorized"}')
 
-    run(act())
-    assert 2 == route.call_count
-
-
-def test_http_through_a_proxy() -> None:
-    """A plain request goes to the proxy with its whole URL; its password too."""
-    heads: list[bytes] = []
-
-    async def proxy(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        heads.append(await reader.readuntil(b"\r\n\r\n"))
-        writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}")
-        await writer.drain()
-        writer.close()
-
-    async def act() -> None:
-        server = await asyncio.start_server(proxy, "127.0.0.1", 0)
-        port = server.sockets[0].getsockname()[1]
-        address = f"http://me:pw@127.0.0.1:{port}"
-        http = HttpClient(ClusterConfig(origin="test", server=SERVER, proxy=address))
-        assert b"{}" == await http.fetch(ASK)
-        await http.aclose()
-        server.close()
-
-    run(act())
-    assert heads[0].startswith(b"GET http://api.test/api/v1/pods HTTP/1.1\r\n")
-    assert b"Proxy-Authorization: Basic bWU6cHc=" in heads[0]
+    with pytest.raises(Rejected, match="cannot list pods in namespace ml: Unauthorized"):
+        ask(handle)
+    assert 2 == count

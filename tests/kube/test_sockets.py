@@ -2,16 +2,18 @@
 
 import asyncio
 import contextlib
+import os
 import socket
 import ssl
 import struct
+import threading
 from collections.abc import Awaitable, Callable
 
-import httpcore
 import pytest
 from fake_api.certificates import Authority
 
-from dlf.kube.connect import SocketBackend
+from dlf.kube import connect
+from dlf.kube.connect import connect_tcp
 from dlf.kube.poller import running_poller
 from dlf.kube.sockets import SocketStream
 
@@ -55,14 +57,15 @@ def talk(
         server = await asyncio.start_server(serve_and_close, "127.0.0.1", 0, ssl=context)
         port = server.sockets[0].getsockname()[1]
         async with server:
-            stream = await SocketBackend().connect_tcp("127.0.0.1", port, timeout=5)
+            stream = await connect_tcp("127.0.0.1", port, 5)
             if tls:
                 trust = ssl.create_default_context(cadata=authority.pem.decode())
-                stream = await stream.start_tls(trust, "127.0.0.1", timeout=5)
+                await stream.start_tls(trust, "127.0.0.1")
             try:
-                await client(stream)
+                async with asyncio.timeout(5):
+                    await client(stream)
             finally:
-                await stream.aclose()
+                stream.close()
             await served.wait()
 
     asyncio.run(scenario())
@@ -70,7 +73,7 @@ def talk(
 
 async def read_all(stream: SocketStream) -> bytes:
     parts = []
-    while data := await stream.read(65536, timeout=5):
+    while data := await stream.receive():
         parts.append(data)
     return b"".join(parts)
 
@@ -90,7 +93,7 @@ def test_socket_sends_more_than_the_kernel_takes_at_once(tls: bool) -> None:
     """A large request is sent in as many parts as it takes."""
 
     async def client(stream: SocketStream) -> None:
-        await stream.write(MEGABYTES, timeout=5)
+        await stream.send(MEGABYTES)
         assert MEGABYTES == await read_all(stream)
 
     talk(echo, client, tls=tls)
@@ -101,7 +104,7 @@ def test_socket_that_nobody_reads_costs_no_time(tls: bool) -> None:
     """While its reader is busy elsewhere a readable connection does not wake the loop."""
 
     async def client(stream: SocketStream) -> None:
-        got = await stream.read(65536, timeout=5)
+        got = await stream.receive()
         await asyncio.sleep(0.05)
         assert not running_poller()._callbacks
         assert MEGABYTES == got + await read_all(stream)
@@ -126,38 +129,24 @@ def test_socket_tells_the_end_that_came_with_the_last_bytes(tls: bool, size: int
             taken.append(data)
             return True
 
-        assert b"" == await asyncio.wait_for(stream.receive(take), 5)
+        assert b"" == await stream.receive(take)
         assert text == b"".join(taken)
-        assert b"" == await stream.read(65536, timeout=5)
+        assert b"" == await stream.receive()
 
     talk(send, client, tls=tls)
 
 
-def test_socket_remembers_what_came_with_the_head() -> None:
-    """The last bytes read, and three before them, so that the end of a head is found."""
+def test_socket_knows_whether_there_is_something_to_read() -> None:
+    """Neither bytes nor the end: an idle connection that can be used."""
 
     async def client(stream: SocketStream) -> None:
-        got = await stream.read(65536, timeout=5)
-        assert got == stream.recent
-        more = await stream.read(65536, timeout=5)
-        assert got[-3:] + more == stream.recent
-
-    talk(send_all, client)
-
-
-def test_socket_says_when_nothing_comes_in_time() -> None:
-    """A read with a limit ends with httpcore's own exception; the connection still works."""
-
-    async def client(stream: SocketStream) -> None:
-        with pytest.raises(httpcore.ReadTimeout):
-            await stream.read(65536, timeout=0.01)
-        assert not stream.get_extra_info("is_readable")
+        assert not stream.is_readable()
 
     talk(keep_silent, client)
 
 
 def test_socket_says_what_broke() -> None:
-    """A reset connection is a ReadError."""
+    """A reset connection is an error, not an end."""
 
     async def reset(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         linger = struct.pack("ii", 1, 0)  # closing resets
@@ -165,62 +154,105 @@ def test_socket_says_what_broke() -> None:
         writer.transport.abort()
 
     async def client(stream: SocketStream) -> None:
-        with pytest.raises(httpcore.ReadError):
+        with pytest.raises(ConnectionResetError):
             await read_all(stream)
 
     talk(reset, client)
 
 
-def test_socket_knows_both_ends_and_its_tls() -> None:
-    """What httpcore asks of a connection."""
+def test_socket_says_that_tls_was_cut_off() -> None:
+    """The end of a TLS connection that its peer did not announce may be an attacker's."""
+
+    async def cut(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(b"text")
+        await writer.drain()
+        sock = writer.get_extra_info("socket")
+        os.dup2(os.open(os.devnull, os.O_RDONLY), sock.fileno())
 
     async def client(stream: SocketStream) -> None:
-        assert "127.0.0.1" == stream.get_extra_info("client_addr")[0]
-        assert "127.0.0.1" == stream.get_extra_info("server_addr")[0]
-        assert "TLSv1.3" == stream.get_extra_info("ssl_object").version()
-        assert stream.get_extra_info("unknown") is None
+        assert b"text" == await stream.receive()
+        with pytest.raises(ssl.SSLEOFError):
+            await stream.receive()
 
-    talk(keep_silent, client, tls=True)
+    talk(cut, client, tls=True)
+
+
+def test_socket_gives_what_came_before_a_broken_record() -> None:
+    """Bytes that are good are returned; the next read says what is wrong."""
+    authority = Authority()
+    listener = socket.create_server(("127.0.0.1", 0))
+
+    def serve() -> None:
+        connection, _ = listener.accept()
+        with connection:
+            incoming, outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
+            tls = authority.server().wrap_bio(incoming, outgoing, server_side=True)
+            while True:
+                try:
+                    tls.do_handshake()
+                    break
+                except ssl.SSLWantReadError:
+                    connection.sendall(outgoing.read())
+                    incoming.write(connection.recv(65536))
+            tls.write(b"good")
+            connection.sendall(outgoing.read() + b"\x17\x03\x03\x00\x20" + b"?" * 32)
+            connection.recv(1)
+
+    async def scenario() -> None:
+        stream = await connect_tcp("127.0.0.1", listener.getsockname()[1], 5)
+        trust = ssl.create_default_context(cadata=authority.pem.decode())
+        await stream.start_tls(trust, "127.0.0.1")
+        assert b"good" == await stream.receive()
+        for _ in range(2):
+            with pytest.raises(ssl.SSLError, match="BAD_RECORD_MAC"):
+                await stream.receive()
+        stream.close()
+
+    server = threading.Thread(target=serve)
+    server.start()
+    with listener:
+        asyncio.run(asyncio.wait_for(scenario(), 5))
+        server.join()
 
 
 def test_socket_trusts_nobody_unknown() -> None:
-    """A certificate of another authority is refused, with the reason as cause."""
+    """A certificate of another authority is refused."""
     authority = Authority()
 
     async def scenario() -> None:
         server = await asyncio.start_server(keep_silent, "127.0.0.1", 0, ssl=authority.server())
         async with server:
             port = server.sockets[0].getsockname()[1]
-            stream = await SocketBackend().connect_tcp("127.0.0.1", port)
-            with pytest.raises(httpcore.ConnectError) as error:
-                await stream.start_tls(ssl.create_default_context(), "127.0.0.1", timeout=5)
-            assert isinstance(error.value.__cause__, ssl.SSLCertVerificationError)
+            stream = await connect_tcp("127.0.0.1", port, 5)
+            with pytest.raises(ssl.SSLCertVerificationError):
+                await stream.start_tls(ssl.create_default_context(), "127.0.0.1")
+            stream.close()
 
     asyncio.run(scenario())
 
 
 def test_socket_says_that_nobody_listens() -> None:
-    """A refused connection is a ConnectError."""
+    """A refused connection is told as such."""
     with socket.create_server(("127.0.0.1", 0)) as unused:
         port = unused.getsockname()[1]
-    with pytest.raises(httpcore.ConnectError):
-        asyncio.run(SocketBackend().connect_tcp("127.0.0.1", port))
+    with pytest.raises(ConnectionRefusedError):
+        asyncio.run(connect_tcp("127.0.0.1", port, 5))
 
 
 def test_socket_tries_every_address_of_a_host(monkeypatch: pytest.MonkeyPatch) -> None:
     """A host whose first address does not answer is reached at its second."""
 
     async def client(stream: SocketStream) -> None:
-        port = stream.get_extra_info("server_addr")[1]
+        port = stream._sock.getpeername()[1]
         addresses = [(socket.AF_INET, ("127.0.0.1", 1)), (socket.AF_INET, ("127.0.0.1", port))]
 
         async def resolve(*_: object) -> object:
             return addresses
 
-        monkeypatch.setattr("dlf.kube.connect._resolve", resolve)
-        again = await SocketBackend().connect_tcp("two.example", port, timeout=5)
+        monkeypatch.setattr(connect, "_resolve", resolve)
+        again = await connect_tcp("two.example", port, 5)
         assert MEGABYTES == await read_all(again)
-        await again.aclose()
+        again.close()
 
     talk(send_all, client)
 
@@ -231,14 +263,13 @@ def test_socket_asks_for_the_addresses_of_a_name() -> None:
         port = listener.getsockname()[1]
 
         async def scenario() -> None:
-            stream = await SocketBackend().connect_tcp("localhost", port, timeout=5)
-            await stream.aclose()
+            (await connect_tcp("localhost", port, 5)).close()
 
         asyncio.run(scenario())
 
 
 def test_socket_gives_up_connecting_in_time() -> None:
-    """An address that swallows packets is a ConnectTimeout."""
+    """An address that swallows packets is given up in time."""
     with socket.create_server(("127.0.0.1", 0), backlog=0) as full:
         port = full.getsockname()[1]
         held = []
@@ -247,7 +278,7 @@ def test_socket_gives_up_connecting_in_time() -> None:
             filler.setblocking(False)
             filler.connect_ex(("127.0.0.1", port))
             held.append(filler)
-        with pytest.raises(httpcore.ConnectTimeout):
-            asyncio.run(SocketBackend().connect_tcp("127.0.0.1", port, timeout=0.1))
+        with pytest.raises(TimeoutError):
+            asyncio.run(connect_tcp("127.0.0.1", port, 0.1))
         for filler in held:
             filler.close()

@@ -17,12 +17,16 @@ from virtual_loop import run
 from dlf.errors import UsageError
 from dlf.kube import tls
 from dlf.kube.client import KubeClient
-from dlf.kube.cluster_config import ClusterConfig
+from dlf.kube.cluster_config import ClientCertificate, ClusterConfig
 from dlf.manifest.kinds import POD
 from dlf.manifest.observed import Pod
 
 OURS = Authority()
 OTHER = Authority()
+
+
+def pair(certificate: bytes, key: bytes) -> ClientCertificate:
+    return ClientCertificate(origin="kube.yaml", certificate=certificate, key=key)
 
 
 def ask(server: ssl.SSLContext, **config: Any) -> list[Pod]:
@@ -114,9 +118,8 @@ def test_tls_verifies_nothing_when_the_kubeconfig_says_so() -> None:
 
 def test_tls_presents_a_client_certificate() -> None:
     """A server that wants one is satisfied."""
-    certificate, key = OURS.client()
     server = OURS.server(clients=True)
-    assert [] == ask(server, ca=OURS.pem, certificate=certificate, key=key)
+    assert [] == ask(server, ca=OURS.pem, certificate=pair(*OURS.client()))
 
 
 @pytest.mark.parametrize("version", [ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3])
@@ -203,15 +206,17 @@ async def restart(api: FakeApi, context: ssl.SSLContext) -> None:
         pytest.param({"ca": b"none"}, "kube.yaml: certificate-authority holds no", id="no PEM"),
         pytest.param({"ca": b"\xff"}, "certificate-authority holds no", id="not text"),
         pytest.param(
-            {"ca_file": "/no/such/file"}, "/no/such/file holds no certificate", id="no file"
+            {"ca": b"", "ca_file": "/no/such/file"},
+            "/no/such/file holds no certificate",
+            id="no file",
         ),
         pytest.param(
-            {"ca": OURS.pem, "certificate": b"x", "key": b"y"},
+            {"certificate": pair(b"x", b"y")},
             "kube.yaml: client certificate and key: ",
             id="no pair",
         ),
         pytest.param(
-            {"ca": OURS.pem, "certificate": OURS.client()[0], "key": OTHER.client()[1]},
+            {"certificate": pair(OURS.client()[0], OTHER.client()[1])},
             "client certificate and key: KEY_VALUES_MISMATCH",
             id="no match",
         ),
@@ -219,9 +224,10 @@ async def restart(api: FakeApi, context: ssl.SSLContext) -> None:
 )
 def test_tls_says_which_certificate_is_of_no_use(config: dict[str, Any], words: str) -> None:
     """Before anything is sent."""
-    whole = ClusterConfig(**{"origin": "kube.yaml", "server": "https://api.test"} | config)
+    base = {"origin": "kube.yaml", "server": "https://api.test", "ca": OURS.pem}
+    whole = ClusterConfig(**base | config)
     with pytest.raises(UsageError, match=words):
-        tls.make_context(whole)
+        tls.make_context(whole, whole.certificate)
 
 
 def test_tls_asks_nobody_for_a_password(tmp_path: Path) -> None:
@@ -234,8 +240,6 @@ def test_tls_asks_nobody_for_a_password(tmp_path: Path) -> None:
         serialization.PrivateFormat.PKCS8,
         serialization.BestAvailableEncryption(b"secret"),
     )
-    config = ClusterConfig(
-        origin="t", server="https://api.test", ca=OURS.pem, certificate=certificate, key=locked
-    )
+    config = ClusterConfig(origin="t", server="https://api.test", ca=OURS.pem)
     with pytest.raises(UsageError, match="the key is encrypted"):
-        tls.make_context(config)
+        tls.make_context(config, pair(certificate, locked))
