@@ -49,7 +49,14 @@ class HttpProxy:
             else:
                 writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}")
                 await writer.drain()
-        writer.close()
+        await close(writer)
+
+
+async def close(writer: asyncio.StreamWriter) -> None:
+    """Close, and wait until it is."""
+    writer.transport.abort()
+    with suppress(OSError):
+        await writer.wait_closed()
 
 
 async def _copy(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -58,4 +65,4 @@ async def _copy(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> N
             writer.write(data)
             await writer.drain()
     finally:
-        writer.close()
+        await close(writer)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from fake_api import FakeApi
 from fake_api.certificates import Authority
-from kube.http_proxy import HttpProxy
+from kube.http_proxy import HttpProxy, close
 from virtual_loop import run
 
 from dlf.errors import ClusterLost, UsageError
@@ -190,9 +190,12 @@ def test_http_is_sent_to_the_proxy_itself() -> None:
 def test_proxy_that_says_nothing_is_given_up_in_time() -> None:
     """Ten seconds are for connecting, through the tunnel too."""
 
+    closed = asyncio.Event()
+
     async def silent(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.read()
-        writer.close()
+        await close(writer)
+        closed.set()
 
     async def act() -> float:
         server = await asyncio.start_server(silent, "127.0.0.1", 0)
@@ -205,6 +208,7 @@ def test_proxy_that_says_nothing_is_given_up_in_time() -> None:
         async with server, KubeClient(config, outage_budget=0.0) as client:
             with pytest.raises(ClusterLost, match=r"no connection to 127.* in 10 s"):
                 await client.list(POD, "ml", Pod)
+            await closed.wait()
             return asyncio.get_running_loop().time()
 
     assert pytest.approx(10.0, abs=0.1) == run(act())
