@@ -46,16 +46,20 @@ class Table:
 
     @contextmanager
     def cell(self, framework: str, runtime: str, tried: str) -> Iterator[Cell]:
-        """Note how the block ends: `passed` when nothing is raised in it."""
+        """Note how the block ends: `passed` when nothing is raised in it; nothing on Ctrl-C."""
         cell = Cell(self.rows.setdefault((framework, runtime), Row()))
         began = time.monotonic()
         outcome = "FAILED"
         try:
             yield cell
             outcome = "passed"
+        except KeyboardInterrupt:
+            outcome = ""
+            raise
         finally:
             seconds = cell.seconds or time.monotonic() - began
-            cell.row.cells[tried] = f"{outcome}, {seconds:.0f} s"
+            if outcome:
+                cell.row.cells[tried] = f"{outcome}, {seconds:.0f} s"
 
     def write(self, page: Path = PAGE) -> None:
         """Put the rows into the page, over those that it has of the same framework and runtime."""
