@@ -31,7 +31,7 @@ EXIT_CODES = {
     ExitCode.NOT_FOUND: "there is no job of the given name",
     ExitCode.BUG: "a bug in dlf",
     ExitCode.OUTPUT: "standard output could not be written",
-    ExitCode.TIMEOUT: "--timeout or --start_timeout was reached",
+    ExitCode.TIMEOUT: "--timeout, --start_timeout or --hang_timeout was reached",
     ExitCode.SIGINT: "stopped by SIGINT",
     ExitCode.SIGTERM: "stopped by SIGTERM",
 }

@@ -74,7 +74,7 @@ _OF_PODS = (
     *("image", "cpu", "memory", "role", "gpu_resource", "rdma", "rdma_resource", "node_selector"),
     *("volumes", "toleration", "shm_size", "service_account", "host_network", "priority_class"),
     *("queue", "ttl", "inject_sidecars", "namespace", "output", "on_existing", "on_exit"),
-    *("no_owner", "start_timeout", "detach", "max_log_streams", "container"),
+    *("no_owner", "start_timeout", "hang_timeout", "detach", "max_log_streams", "container"),
 )
 # How the command goes on -> the settings that have no meaning there.
 _WITHOUT_EFFECT = {

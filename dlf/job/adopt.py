@@ -62,7 +62,18 @@ def plan_adoption(jobs: Sequence[Job], mode: str, spec_hash: str) -> AdoptionPla
 
 
 def _is_alive(job: Job) -> bool:
-    return not job.metadata.deletion_timestamp and not job_state(job).phase.final
+    """Whether the job may still succeed.
+
+    One that is being deleted may not, nor a Volcano Job that is being aborted or terminated: its
+    phase is not final yet, but nothing leads back from it.
+    """
+    is_ending = volcano_phase(job) in {"Aborting", "Terminating"}
+    return not (job.metadata.deletion_timestamp or is_ending or job_state(job).phase.final)
+
+
+def volcano_phase(job: Job) -> str:
+    """The phase of a Volcano Job; "" for other kinds."""
+    return job.status.state.phase if job.status and job.status.state else ""
 
 
 def _original(job: Job, key: str) -> str:

@@ -38,6 +38,10 @@ READ_REASONS_SECONDS = 4.0
 TELL_WAITING_SECONDS = 5.0
 """After which it is told what pods wait for; also between two such lines."""
 
+TELL_QUIET_SECONDS = 600.0
+"""After which a job in which nothing happens is told of, if a rank has printed a traceback: others
+may wait for it for ever."""
+
 _NEVER = float("inf")
 
 
@@ -55,12 +59,14 @@ class Decision(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         ending: how the job ended, or None: follow it on.
         notices: what to tell.
+        tell_quiet: whether to tell which ranks have raised, since nothing has happened for long.
         read_reasons: whether to read why pods have not started.
         decide_at: when to decide again, if nothing changes before.
     """
 
     ending: Ending | None = None
     notices: tuple[Notice, ...] = ()
+    tell_quiet: bool = False
     read_reasons: bool = False
     decide_at: float = _NEVER
 
@@ -79,6 +85,7 @@ def decide(job: FollowedJob, now: float) -> Decision:
     since = job.waiting_since
     return Decision(
         notices=tuple(notices),
+        tell_quiet=job.is_training and now >= job.quiet_since + TELL_QUIET_SECONDS,
         read_reasons=since is not None and now >= since + READ_REASONS_SECONDS,
         decide_at=min((time for time in _deadlines(job) if time > now), default=_NEVER),
     )
@@ -111,6 +118,8 @@ def _ending(job: FollowedJob, now: float) -> Ending | None:
         return Ending(Cause.START_TIMEOUT, state, _waits_for(job))
     if limits.timeout and now >= job.since + limits.timeout:
         return Ending(Cause.TIMEOUT, state, _waits_for(job))
+    if limits.hang_timeout and job.is_training and now >= job.quiet_since + limits.hang_timeout:
+        return Ending(Cause.HUNG, state)
     if job.finishing_since is not None and now >= job.finishing_since + _patience(job):
         return _final(job.inferred_state or state)
     if job.sidecars_since is not None and now >= job.sidecars_since + SIDECARS_PATIENCE_SECONDS:
@@ -197,6 +206,10 @@ def _deadlines(job: FollowedJob) -> Iterator[float]:
         yield job.since + limits.start_timeout
     if limits.timeout:
         yield job.since + limits.timeout
+    if job.is_training:
+        yield job.quiet_since + TELL_QUIET_SECONDS
+        if limits.hang_timeout:
+            yield job.quiet_since + limits.hang_timeout
     if job.finishing_since is not None:
         yield job.finishing_since + _patience(job)
     if job.sidecars_since is not None:

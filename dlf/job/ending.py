@@ -26,6 +26,7 @@ class Cause(enum.Enum):
     UNSTARTABLE = "one of its pods can never start, or the operator refuses it"
     START_TIMEOUT = "not all its pods had started within --start_timeout"
     TIMEOUT = "it had not ended within --timeout"
+    HUNG = "nothing had happened for --hang_timeout"
     NOT_SUBMITTED = "an earlier job was not gone within a time limit"
     NOT_ALLOWED = "the API server does not let dlf follow it"
     SIGNAL = "dlf got SIGTERM or SIGINT"
@@ -61,6 +62,7 @@ class Rule(msgspec.Struct, frozen=True):
         return self.words.format(
             start_timeout=format_duration(limits.start_timeout),
             timeout=format_duration(limits.timeout),
+            hang_timeout=format_duration(limits.hang_timeout),
         )
 
 
@@ -91,6 +93,12 @@ RULES = {
     Cause.TIMEOUT: Rule(
         ExitCode.TIMEOUT,
         "did not finish within {timeout} (--timeout)",
+        CleanUp.BY_ON_EXIT,
+        DRAIN_STOPPED_SECONDS,
+    ),
+    Cause.HUNG: Rule(
+        ExitCode.TIMEOUT,
+        "hung: no line and no change for {hang_timeout} (--hang_timeout)",
         CleanUp.BY_ON_EXIT,
         DRAIN_STOPPED_SECONDS,
     ),

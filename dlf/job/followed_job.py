@@ -33,7 +33,8 @@ class FollowedJob:
             not say so yet; None when it is not.
         sidecars_since: since when the training has ended and only other containers keep its pods;
             None when that is not so.
-        changed_at: when the job or a pod last changed.
+        changed_at: when the job, a pod or a reason for waiting was last told.
+        quiet_since: since when no log line came and neither job nor pods changed.
         told: by topic, the last notice and when it was checked.
     """
 
@@ -46,7 +47,7 @@ class FollowedJob:
         self.limits = limits
         self.leader = leader
         self.deleted: str | None = None
-        self.since = self.changed_at = 0.0
+        self.since = self.changed_at = self.quiet_since = 0.0
         self.waiting_since: float | None = None
         self.finishing_since: float | None = None
         self.sidecars_since: float | None = None
@@ -141,6 +142,11 @@ class FollowedJob:
         more = f" and {len(kept) - 1} more" if len(kept) > 1 else ""
         containers = f"container{'s' if len(names) > 1 else ''} {', '.join(sorted(names))}"
         return f"{containers} of pod {kept[0].metadata.name}{more}" if kept else ""
+
+    @property
+    def is_training(self) -> bool:
+        """Whether all pods have started, and one of them trains."""
+        return self.waiting_since is None and any(self.pods.training.values())
 
     @property
     def count(self) -> str:

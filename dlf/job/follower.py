@@ -20,10 +20,13 @@ from dlf.job.pods import Pods
 from dlf.job.progress import Progress
 from dlf.job.remove import any_running
 from dlf.job.resilient_watch import watch
+from dlf.job.silent_ranks import raised_ranks
 from dlf.kube.reflector import Change, Snapshot
 from dlf.logs.multiplexer import Multiplexer
 from dlf.manifest.kinds import POD
-from dlf.manifest.observed import Job, Pod
+from dlf.manifest.observed import Job, Meta, Pod
+from dlf.outcome.report import describe, error_words
+from dlf.task.scalars import format_duration
 
 REFRESH_SECONDS = 10.0
 """How long the last list of the pods may take."""
@@ -44,6 +47,9 @@ class Follower:
         self._reasons = StartReasons(
             context.client, context.kind, job, self._changed, context.verbose
         )
+        self._logs = logs
+        self._versions: dict[str, str] = {}  # resource version of each object, by its uid
+        self._quiet_told_at = -1.0
         self.pods = Pods(roles_of(job), logs)
         self._followed = FollowedJob(
             job, self.pods, self._reasons, context.lifecycle, context.leader
@@ -142,6 +148,7 @@ class Follower:
         else:
             self._tell_phase(job)
             self._followed.job = job
+            self._note_version(job.metadata)
             # The event of a deletion carries the job's last state.
             is_gone = isinstance(step, Change) and step.type == "DELETED"
             if is_gone or job.metadata.deletion_timestamp:
@@ -152,6 +159,7 @@ class Follower:
         now = self._loop.time()
         for pod in self.pods.apply(step, now):
             name = pod.metadata.name
+            self._note_version(pod.metadata)
             if name in self.pods.here:
                 self._reasons.pulls.observe(pod, now)
                 if pod.status.phase != "Pending":
@@ -170,14 +178,25 @@ class Follower:
             self._followed.changed(self._loop.time())
             self._decide()
 
+    def _note_version(self, meta: Meta) -> None:
+        """A list may tell what is known already: only another version is a change."""
+        if self._versions.get(meta.uid) != meta.resource_version:
+            self._versions[meta.uid] = meta.resource_version
+            self._followed.quiet_since = self._loop.time()
+
     def _decide(self) -> None:
         now = self._loop.time()
+        last_line_at = now - self._logs.idle_seconds()
+        self._followed.quiet_since = max(self._followed.quiet_since, last_line_at)
         decision = decide(self._followed, now)
         self._stop_timer()
         if decision.ending:
             self._ending.set_result(decision.ending)
             return
         self._tell(decision, now)
+        if decision.tell_quiet and self._quiet_told_at != self._followed.quiet_since:
+            self._quiet_told_at = self._followed.quiet_since
+            self._tell_raised(now)
         if decision.read_reasons:
             self._reasons.watch()
         elif self._followed.waiting_since is None:
@@ -196,6 +215,19 @@ class Follower:
             if key != notice.key:
                 self._context.notify(notice.text)
             self._followed.told[notice.topic] = notice.key, now
+
+    def _tell_raised(self, now: float) -> None:
+        """A rank that raised while others wait for it in native code hangs with them."""
+        raised = raised_ranks(self.pods, self._logs)
+        if not raised:
+            return
+        quiet = format_duration(now - self._followed.quiet_since)
+        more = f" (and {len(raised) - 1} more)" if len(raised) > 1 else ""
+        self._context.notify(
+            f"nothing has happened for {quiet}: no line, no change of the job or its pods;"
+            f" {describe(raised[0])}{more}: {error_words(raised[0])}; others may wait for it"
+            + ("" if self._context.lifecycle.hang_timeout else ", --hang_timeout would end the job")
+        )
 
     def _tell_phase(self, job: Job) -> None:
         before, now = self._followed.state, job_state(job)

@@ -92,10 +92,17 @@ async def submit(context: JobContext, submission: Submission) -> Job:
     """
     client, kind, limits = context.client, context.kind, context.lifecycle
     owner = None if limits.no_owner else await context.launcher.owner()
+    if context.launcher.problem:
+        context.notify(
+            f"this launcher's own pod cannot be read: {context.launcher.problem}; so the job has no"
+            " owner: it runs on when that pod is deleted, and is deleted when that pod is evicted"
+        )
     own = await _own_jobs(context, submission.task)
     plan = plan_adoption(own, limits.on_existing, submission.spec_hash)
     for job in plan.replace:
-        context.notify(f"deleting {kind.title} {job.metadata.name}, an earlier job of this task")
+        name = f"{kind.title} {job.metadata.name}, an earlier job of this task"
+        is_leaving = job.metadata.deletion_timestamp
+        context.notify(f"waiting until {name}, is gone" if is_leaving else f"deleting {name}")
         await remove(client, kind, job)
     if plan.attach:
         name = f"{kind.title} {plan.attach.metadata.name}"

@@ -9,6 +9,7 @@ from dlf.job.context import JobContext
 from dlf.job.ending import Cause, Ending
 from dlf.job.pods import Pods
 from dlf.job.remove import operator_cleans_up
+from dlf.job.silent_ranks import silent_ranks
 from dlf.logs.multiplexer import Multiplexer
 from dlf.manifest.observed import Job, Pod
 from dlf.outcome.outcome import Outcome, PodFailure
@@ -49,6 +50,9 @@ def summarize(
         found = found or _failures(pods, logs, restarted=True)
         notes = (ending.detail,) if ending.detail else ()
         return msgspec.structs.replace(outcome, failures=found, warnings=(*before, *notes))
+    if ending.cause is Cause.HUNG:
+        found = (*found, *silent_ranks(pods, logs, "silent"))
+        return msgspec.structs.replace(outcome, operator="", failures=found, warnings=before)
     if rule.exit_code is not ExitCode.SUCCEEDED:
         return msgspec.structs.replace(outcome, operator="", reason=ending.detail, warnings=before)
     found = tuple(failure for failure in found if not failure.stopped)

@@ -123,6 +123,15 @@ class Lifecycle(msgspec.Struct, frozen=True, kw_only=True):
     timeout: Annotated[
         float, Flag("time for the whole job; none by default", scalars.duration, metavar="TIME")
     ] = 0.0
+    hang_timeout: Annotated[
+        float,
+        Flag(
+            "time without any log line or change after which a running job has hung; none by"
+            " default",
+            scalars.duration,
+            metavar="TIME",
+        ),
+    ] = 0.0
     strict: Annotated[
         bool,
         Flag(

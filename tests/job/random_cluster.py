@@ -16,6 +16,8 @@ from virtual_loop import VirtualLoop
 
 SIBLING = "another-task"
 PODS = 3
+SIDECAR = "istio-proxy"
+ALIVE = ("Pending", "Running", "Trained")
 
 
 class Kind(NamedTuple):
@@ -44,6 +46,7 @@ KINDS = {
         ("Failed",),
     ),
 }
+KINDS["deepspeed"] = KINDS["mindspore"]._replace(container="volcanojob")
 
 
 class RandomCluster(RuleBasedStateMachine):
@@ -57,6 +60,8 @@ class RandomCluster(RuleBasedStateMachine):
         unreachable: logs of pods that are gone.
         written: of each log its pod and how many lines were written; each line says of which log.
         restart_of: of each log the restart count of its container.
+        stopping: pods that somebody deletes or the cluster takes away.
+        interrupted: pods that ended while that was so; their success is none.
         is_away: the API server is.
         is_stalled: some request may never be answered.
         is_disrupted: the cluster takes dlf's own pod away.
@@ -79,6 +84,9 @@ class RandomCluster(RuleBasedStateMachine):
         self.unreachable: set[int] = set()
         self.written: list[tuple[str, int]] = []
         self.restart_of: list[int] = []
+        self.stopping: set[str] = set()
+        self.interrupted: set[str] = set()
+        self.framework = ""
         self.is_away = self.is_stalled = self.is_disrupted = False
 
     def run(self, happening: Coroutine[Any, Any, None]) -> None:
@@ -87,7 +95,7 @@ class RandomCluster(RuleBasedStateMachine):
 
     async def open(self, framework: str, fault: dict[str, Any] | None, *flags: str) -> None:
         """Start dlf, and wait until it follows its job; the first create meets this fault."""
-        self.kind = KINDS[framework]
+        self.kind, self.framework = KINDS[framework], framework
 
         def before(cluster: SimulatedCluster) -> None:
             launcher(cluster)
@@ -132,7 +140,8 @@ class RandomCluster(RuleBasedStateMachine):
         pod = next(name for name in names if name not in self.there())
         self.cluster.pod(self.job, *names[pod], self.kind.container)
         self.phases[pod] = "Pending"
-        self.gone.discard(pod)
+        for names_of in (self.gone, self.stopping, self.interrupted):
+            names_of.discard(pod)
         self._restarts[pod] = 0
         return pod
 
@@ -154,10 +163,41 @@ class RandomCluster(RuleBasedStateMachine):
             self.cluster.tells_restart(pod, self._restarts[pod], code=1)
             self._untold.remove(pod)
 
-    def end_pod(self, pod: str, code: int) -> None:
+    def end_pod(self, pod: str, code: int, *, has_time: bool = True) -> None:
+        """The leader's success would be the job's, unless it only ends since it is stopped."""
+        if self.framework == "deepspeed" and pod.endswith("worker-0") and pod not in self.stopping:
+            code = code or 1
         self.tell(pod)
         self.cluster.ends(pod, code)
+        if not has_time:
+            self.cluster.loses_time(pod)
         self.phases[pod] = "Failed" if code else "Succeeded"
+        self.interrupted |= {pod} & self.stopping
+
+    def stop_pod(self, pod: str, *, by_cluster: bool) -> None:
+        if by_cluster:
+            self.cluster.disrupts(pod)
+        else:
+            self.cluster.deletes(pod)
+        self.stopping.add(pod)
+
+    def may_train_out(self) -> list[str]:
+        """Pods that may be kept by a sidecar for long: those that do not decide."""
+        workers = [pod for pod in self.there("Running") if "-worker-" in pod]
+        return workers if self.framework == "pytorch" else []
+
+    def train_out(self, pod: str, code: int) -> None:
+        """The training ends, and a sidecar keeps the pod."""
+        self.tell(pod)
+        self.cluster.injects(pod, SIDECAR)
+        self.cluster.ends_training(pod, code)
+        self.phases[pod] = "Trained"
+        self.interrupted |= {pod} & self.stopping
+
+    def end_sidecar(self, pod: str, code: int) -> None:
+        phase = "Failed" if code else "Succeeded"
+        self.cluster.ends_sidecar(pod, code, phase=phase)
+        self.phases[pod] = phase
 
     def remove_pod(self, pod: str) -> None:
         self.tell(pod)
@@ -233,9 +273,8 @@ class RandomCluster(RuleBasedStateMachine):
             assert not job["metadata"].get("ownerReferences")
         elif is_stopped:
             assert (result.jobs, result.pods) == ([SIBLING], ["launcher"])
-        elif job and self.kind is KINDS["pytorch"]:
-            # Nothing runs on, unless somebody is about to stop it. Volcano does so by itself.
-            running = {pod for pod in self.there("Pending", "Running") if pod in result.pods}
+        elif job:  # nothing runs on, unless somebody is about to stop it
+            running = {pod for pod in self.there(*ALIVE) if pod in result.pods}
             metas = (store.get(self.cluster.pods, pod)["metadata"] for pod in running)
             assert all("deletionTimestamp" in meta for meta in metas)
 

@@ -163,6 +163,13 @@ class SimulatedCluster:
         self._log(pod).end()
         self._state(pod, "Running", self._terminated(pod, code))
 
+    def loses_time(self, pod: str) -> None:
+        """The kubelet has written no time for the end of the training container."""
+        status, *others = self.api.store.get(self.pods, pod)["status"]["containerStatuses"]
+        end = {**status["state"]["terminated"], "finishedAt": None}
+        statuses = [{**status, "state": {"terminated": end}}, *others]
+        self.api.store.patch(self.pods, pod, {"status": {"containerStatuses": statuses}})
+
     def injects(self, pod: str, name: str, *, native: bool = False) -> None:
         """A webhook has put a sidecar into the pod; a native one is an init container."""
         self.api.logs.of(NAMESPACE, pod, name).write(f"{name} is up")
@@ -231,7 +238,9 @@ class SimulatedCluster:
             "state": {"running": {"startedAt": self.api.store.stamp()}},
             "lastState": {"terminated": {**ended, "containerID": self._status(pod)["containerID"]}},
         }
-        self.api.store.patch(self.pods, pod, {"status": {"containerStatuses": [status]}})
+        known = self.api.store.get(self.pods, pod)["status"].get("containerStatuses") or ()
+        statuses = [status, *(each for each in known if each["name"] != name)]
+        self.api.store.patch(self.pods, pod, {"status": {"containerStatuses": statuses}})
 
     def waits(self, pod: str, reason: str, message: str = "") -> None:
         """The pod's container cannot start yet."""
@@ -287,7 +296,11 @@ class SimulatedCluster:
         name = self._container(pod)
         container = {**self._status(pod), "name": name, "state": state}
         known = self.api.store.get(self.pods, pod)["status"].get("containerStatuses") or ()
-        statuses = [container, *(each for each in known if each["name"] != name)]
+        others = [each for each in known if each["name"] != name]
+        if phase in {"Failed", "Succeeded"}:  # a pod has ended when all its containers have
+            end = {"exitCode": 0, "finishedAt": self.api.store.stamp()}
+            others = [{**each, "state": {"terminated": end}} for each in others]
+        statuses = [container, *others]
         self.api.store.patch(
             self.pods,
             pod,

@@ -2,6 +2,7 @@
 
 import asyncio
 
+import pytest
 from job.pytorch_histories import JOB, succeed, three_pods
 from job.scenario import run_scenario
 from job.simulated_cluster import SimulatedCluster
@@ -99,6 +100,23 @@ def test_pods_that_stay_after_their_job_are_waited_for() -> None:
     assert result.code == ExitCode.SUCCEEDED
 
 
+@pytest.mark.parametrize("phase", ["Terminating", "Aborting"])
+def test_job_that_volcano_is_ending_is_no_live_job(phase: str) -> None:
+    """The retry of a step meets the job of the try before: nothing leads back from there."""
+
+    def before(cluster: SimulatedCluster) -> None:
+        cluster.earlier("earlier", state={"phase": phase})
+
+    async def history(cluster: SimulatedCluster) -> None:
+        await cluster.until_message("submitted")
+        cluster.phase(await cluster.job(), "Completed")
+
+    result = run_scenario(history, framework="mindspore", before=before)
+
+    assert (result.code, result.count("attached")) == (ExitCode.SUCCEEDED, 0)
+    assert "earlier" not in result.jobs
+
+
 def test_live_job_with_another_spec_is_replaced() -> None:
     """The same task with a changed command does not follow the job of the old command."""
 
@@ -165,7 +183,7 @@ def test_job_that_is_being_deleted_is_waited_for_and_replaced() -> None:
         cluster.api.store.delete(cluster.jobs, "earlier", foreground=True)
 
     async def history(cluster: SimulatedCluster) -> None:
-        await cluster.until_message("deleting PyTorchJob earlier")
+        await cluster.until_message("waiting until PyTorchJob earlier")
         await asyncio.sleep(30)
         cluster.api.store.remove(cluster.jobs, "earlier")
         await fresh(cluster)

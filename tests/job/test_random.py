@@ -8,7 +8,7 @@ import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import initialize, invariant, run_state_machine_as_test
-from job.random_cluster import KINDS, PODS, RandomCluster
+from job.random_cluster import ALIVE, KINDS, PODS, RandomCluster
 from job.random_rules import event, of_pod
 from job.scenario import ScenarioResult
 from typing_extensions import override
@@ -99,14 +99,37 @@ class Histories(RandomCluster):
         if is_told:
             self.tell(pod)
 
-    @of_pod("Running", code=st.sampled_from([0, 0, 0, 1, 137]), count=st.integers(0, 2))
-    def pod_ends(self, pod: str, code: int, count: int) -> None:
+    @of_pod(
+        "Running",
+        code=st.sampled_from([0, 0, 0, 1, 137]),
+        count=st.integers(0, 2),
+        has_time=st.booleans(),
+    )
+    def pod_ends(self, pod: str, code: int, count: int, has_time: bool) -> None:
         self.print_lines(pod, count)
-        self.end_pod(pod, code)
+        self.end_pod(pod, code, has_time=has_time)
 
-    @of_pod("Pending", "Running")
-    def pod_is_deleted(self, pod: str) -> None:
-        self.cluster.deletes(pod)
+    @of_pod(*ALIVE, by_cluster=st.booleans())
+    def pod_is_stopped(self, pod: str, by_cluster: bool) -> None:
+        self.stop_pod(pod, by_cluster=by_cluster)
+
+    @of_pod("Pending", "Running", by_cluster=st.booleans(), code=st.sampled_from([0, 143]))
+    async def pod_is_stopped_and_created_again(self, pod: str, by_cluster: bool, code: int) -> None:
+        self.stop_pod(pod, by_cluster=by_cluster)
+        await asyncio.sleep(1)
+        if self.phases[pod] == "Running":
+            self.end_pod(pod, code)
+        self.remove_pod(pod)
+        self.run_pod(self.create_pod())
+
+    @event(lambda self: self.may_train_out(), pick=st.integers(0, 2), code=st.integers(0, 1))
+    def training_ends_before_its_sidecar(self, pick: int, code: int) -> None:
+        pods = self.may_train_out()
+        self.train_out(pods[pick % len(pods)], code)
+
+    @of_pod("Trained", code=st.sampled_from([0, 137]))
+    def sidecar_ends(self, pod: str, code: int) -> None:
+        self.end_sidecar(pod, code)
 
     @of_pod()
     def pod_goes(self, pod: str) -> None:
@@ -203,7 +226,12 @@ async def failed(cluster: Histories) -> set[int]:
 
 async def deleted(cluster: Histories) -> set[int]:
     cluster.remove_job()
-    if len(cluster.phases) < PODS or set(cluster.phases.values()) != {"Succeeded"}:
+    is_interrupted = bool(cluster.interrupted)
+    if (
+        len(cluster.phases) < PODS
+        or set(cluster.phases.values()) != {"Succeeded"}
+        or is_interrupted
+    ):
         return {ExitCode.DELETED}
     is_known = cluster.is_calm and not cluster.is_stalled
     return {ExitCode.SUCCEEDED} if is_known else {ExitCode.SUCCEEDED, ExitCode.DELETED}

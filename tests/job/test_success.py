@@ -2,10 +2,12 @@
 
 import asyncio
 
+import pytest
 from fake_api.store import Collection
 from job.pytorch_histories import FIRST, JOB, SECOND, succeed, three_pods
 from job.scenario import ScenarioResult, run_scenario
 from job.simulated_cluster import NAMESPACE, SimulatedCluster
+from job.test_interrupted import volcano_workers
 
 from dlf.errors import ExitCode
 
@@ -100,6 +102,25 @@ def test_job_is_deleted_when_its_operator_does_not_stop_the_rest() -> None:
     assert result.code == ExitCode.SUCCEEDED
     assert (result.jobs, result.pods) == ([], [])
     assert f"deleting PyTorchJob {JOB}: its operator does not stop its pods" in result.messages
+
+
+@pytest.mark.parametrize("is_stopped", [True, False])
+def test_peer_that_volcano_leaves_running_is_stopped(is_stopped: bool) -> None:
+    """The pods show whether it stops them, not its rules; else the job is deleted."""
+
+    async def history(cluster: SimulatedCluster) -> None:
+        job, pods = await volcano_workers(cluster)
+        cluster.ends(pods[1], 1)
+        cluster.phase(job, "Failed")
+        await asyncio.sleep(5)
+        if is_stopped:
+            cluster.deletes(pods[0])
+
+    result = run_scenario(history, "--num_worker=2", framework="mindspore")
+
+    assert result.code == ExitCode.FAILED
+    assert len(result.jobs) == int(is_stopped)
+    assert result.count("its operator does not stop its pods") == int(not is_stopped)
 
 
 def test_result_stands_when_the_rest_cannot_be_stopped() -> None:
