@@ -1,60 +1,50 @@
-"""The benchmark of log following, one command: prints a table of dlf against stern.
+"""The benchmark of log following, one command: prints tables of dlf against stern and kubectl.
 
-    PYTHONPATH=tests python -m bench [--stern PATH] [--dlf COMMAND] [--only NAME] [--fast]
+    PYTHONPATH=tests python -m bench --real [--dlf COMMAND] [--before COMMAND] [--only NAME ...]
+    PYTHONPATH=tests python -m bench [--dlf COMMAND] [--only NAME ...]
 
-stern is looked for among the tools that the cluster tests build.
+With `--real` it measures on the project's test cluster, else on the scripted server, which models
+loads that the cluster cannot give. `--fast` takes small loads, to try it.
 """
 
 import argparse
-import shlex
 import sys
-from collections.abc import Callable
-from pathlib import Path
 
+from bench import followers, real
 from bench.measure import Result, measure
+from bench.report import REAL, Row, table
 from bench.server import Load
+from cluster.toolchain import STERN
 
-TEMPLATE = r'{{.PodName}} {{.Message}}{{"\n"}}'
-LOGS = "logs bench --kind PyTorchJob --namespace bench --kubeconfig {}"
-
-Row = tuple[str, Callable[[Result], float], str, bool]
-"""What is measured, how to get it, its format, whether more is better."""
-
-SPEED: list[Row] = [
-    ("lines per CPU-second", lambda r: r.lines / r.cpu, "{:,.0f}", True),
-    ("lines per second", lambda r: r.lines / r.wall, "{:,.0f}", True),
-    ("peak memory, MB", lambda r: r.memory, "{:.0f}", False),
+SPEED = [
+    Row("lines per CPU-second", lambda r: r.lines / r.cpu, "{:,.0f}", more=True),
+    Row("lines per second", lambda r: r.lines / r.wall, "{:,.0f}", more=True),
+    Row("peak memory, MB", lambda r: r.memory, "{:.0f}"),
 ]
-LIVE: list[Row] = [
-    ("CPU per line, µs", lambda r: 1e6 * (r.cpu - r.opening) / r.lines, "{:.1f}", False),
-    ("CPU to open a log, ms", lambda r: 1e3 * r.opening / r.pods, "{:.1f}", False),
-    ("delay p50, ms", lambda r: r.delay(0.5), "{:.1f}", False),
-    ("delay p99, ms", lambda r: r.delay(0.99), "{:.1f}", False),
-    ("peak memory, MB", lambda r: r.memory, "{:.0f}", False),
+LIVE = [
+    Row("CPU per line, µs", lambda r: 1e6 * r.cpu / r.lines, "{:.1f}"),
+    Row("CPU to open a log, ms", lambda r: 1e3 * r.opening / r.pods, "{:.1f}"),
+    Row("delay p50, ms", lambda r: r.delay(0.5), "{:.1f}"),
+    Row("delay p99, ms", lambda r: r.delay(0.99), "{:.1f}"),
+    Row("peak memory, MB", lambda r: r.memory, "{:.0f}"),
 ]
-FIRST: list[Row] = [("seconds to a line of every pod", lambda r: r.first, "{:.2f}", False)]
-FLAT: list[Row] = [
-    ("peak memory, MB", lambda r: r.memory, "{:.0f}", False),
-    ("growth in the second half, MB", lambda r: r.growth, "{:.1f}", False),
+FIRST = [Row("seconds to a line of every pod", lambda r: r.first, "{:.2f}")]
+FLAT = [
+    Row("peak memory, MB", lambda r: r.memory, "{:.0f}"),
+    Row("growth in the second half, MB", lambda r: r.growth, "{:.1f}"),
 ]
 
-CASES: dict[str, tuple[str, Load, Load, list[Row]]] = {
-    "catch-up": (
+SCRIPTED: dict[str, tuple[str, Load, Load, list[Row]]] = {
+    "old": (
         "20 pods x 500,000 old lines of 120 bytes",
         Load(pods=20, lines=500_000),
         Load(pods=20, lines=20_000),
         SPEED,
     ),
-    "chunks": (
-        "the same, each line an HTTP chunk of its own",
-        Load(pods=20, lines=100_000, chunk=0),
-        Load(pods=20, lines=10_000, chunk=0),
-        SPEED,
-    ),
-    "live": (
+    "busy": (
         "1,000 pods x 10 lines/s live, for 30 s",
         Load(pods=1000, rate=10, seconds=30),
-        Load(pods=100, rate=10, seconds=5),
+        Load(pods=100, rate=10, seconds=6),
         LIVE,
     ),
     "first": ("first lines of 300 pods", Load(pods=300, lines=1), Load(pods=40, lines=1), FIRST),
@@ -67,53 +57,46 @@ CASES: dict[str, tuple[str, Load, Load, list[Row]]] = {
 }
 
 
-def find_stern() -> str:
-    """The stern that tests/cluster/tools has built, or "" when there is none."""
-    found = sorted(Path("~/.cache/dlf/tools").expanduser().glob("*/bin/stern"))
-    return str(found[-1]) if found else ""
-
-
-def stern(path: str, *flags: str) -> list[str]:
-    """stern as the old launchers ran it: `POD MESSAGE`."""
-    base = [path, ".", "-n", "bench", "--kubeconfig", "{}", "--color", "never"]
-    return [*base, "--template", TEMPLATE.replace("{", "{{").replace("}", "}}"), *flags]
-
-
-def table(title: str, rows: list[Row], results: dict[str, Result]) -> str:
-    """Markdown: one row a number, one column a tool, and how many times better dlf is."""
-    names = list(results)
-    text = [f"### {title}", "", f"| | {' | '.join(names)} | dlf is better by |"]
-    text.append("|---" * (len(names) + 2) + "|")
-    for label, value, form, more in rows:
-        values = {name: value(result) for name, result in results.items() if result.finished}
-        cells = [form.format(values[n]) if n in values else "did not finish" for n in names]
-        ratio = ""
-        if {"dlf", "stern"} <= values.keys():
-            ours, theirs = values["dlf"], values["stern"]
-            ratio = f"{ours / theirs if more else theirs / ours:.2f} x"
-        text.append(f"| {label} | {' | '.join(cells)} | {ratio} |")
-    return "\n".join(text) + "\n"
-
-
 def main() -> None:
     """Run the cases that were asked for."""
     parser = argparse.ArgumentParser(prog="bench")
-    parser.add_argument("--stern", default=find_stern(), help="path of stern; empty for none")
+    parser.add_argument("--real", action="store_true", help="measure on the test cluster")
     parser.add_argument("--dlf", default=f"{sys.executable} -m dlf", help="command that is dlf")
-    parser.add_argument("--only", choices=CASES, nargs="+", default=list(CASES))
+    parser.add_argument("--before", default="", help="an older dlf, with --real")
+    parser.add_argument("--alone", action="store_true", help="without stern and kubectl")
+    parser.add_argument("--only", choices=[*REAL, *SCRIPTED], nargs="+")
+    parser.add_argument("--rounds", type=int, help="runs of each; 3 with --real, else 1")
     parser.add_argument("--fast", action="store_true", help="small loads, to try the benchmark")
     options = parser.parse_args()
-    for name in options.only:
-        title, full, small, rows = CASES[name]
+    if options.real:
+        for case, results in real.run(
+            options.only or list(REAL),
+            fast=options.fast,
+            rounds=options.rounds or 3,
+            dlf=options.dlf,
+            before=options.before,
+            stern=not options.alone,
+        ):
+            print(table(case.title, case.rows, results), flush=True)
+        return
+    for name in options.only or list(SCRIPTED):
+        title, full, small, rows = SCRIPTED[name]
         load = small if options.fast else full
-        results = {"dlf": measure(shlex.split(f"{options.dlf} {LOGS}"), load)}
-        if options.stern and name == "first":
-            results["stern, defaults"] = measure(stern(options.stern), load)
-        if options.stern and name != "flat":
-            many = ["--max-log-requests", "5000"]
-            results["stern"] = measure(stern(options.stern, *many), load)
-        sys.stdout.write(table(title, rows, results) + "\n")
-        sys.stdout.flush()
+        runs: dict[str, list[Result]] = {}
+        for _ in range(options.rounds or 1):
+            for tool, command in commands(name, options.dlf, options.alone).items():
+                runs.setdefault(tool, []).append(measure(command, load, first=name == "first"))
+        print(table(title, rows, runs), flush=True)
+
+
+def commands(case: str, dlf: str, alone: bool) -> dict[str, list[str]]:
+    """The followers of a case on the scripted server; `{}` is the kubeconfig."""
+    found = {"dlf": followers.dlf(dlf, "{}")}
+    if alone or case == "flat":
+        return found
+    if case == "first":
+        found["stern, defaults"] = followers.stern(str(STERN.build()), "{}", limit="")
+    return found | {"stern": followers.stern(str(STERN.build()), "{}")}
 
 
 if __name__ == "__main__":

@@ -2,11 +2,14 @@
 
     python -m bench.server FOLDER '{"pods": 20, "lines": 500000}'
 
-It writes `FOLDER/kubeconfig` when it listens. Logs have the shape that a client of a real server
-sees: old lines come in chunks of about 4 KB, as the API server copies them from a kubelet; live
-lines each as a chunk and a TLS record of its own.
+It is a model, not the real thing: `python -m bench --real` measures that. It stays for loads that a
+test cluster cannot give, and for runs that must be the same each time. It writes
+`FOLDER/kubeconfig` when it listens. Logs have the shape that was measured at a Kubernetes 1.34 API
+server: with `follow=true` each line, also an old one, is a chunk and a TLS record of its own;
+without, chunks are cut where the server's buffers end, most of them at 2,048 bytes, some at 32 KB.
 """
 
+import itertools
 import json
 import socket
 import ssl
@@ -19,6 +22,7 @@ from pathlib import Path
 from urllib.parse import parse_qsl, urlsplit
 
 import msgspec
+from bench.objects import CONTAINER, NAMESPACE, job, job_status, pod, pod_status
 from fake_api.certificates import Authority
 
 SECOND = b"2026-01-02T03:04:05"
@@ -38,7 +42,6 @@ class Load(msgspec.Struct, frozen=True):
         rate: lines that each writes in a second from when all logs are open.
         seconds: for which they do that.
         length: bytes of a message.
-        chunk: bytes of an HTTP chunk of old lines; 0 for a chunk a line.
         per_second: old lines that have the same second in their timestamps.
     """
 
@@ -47,7 +50,6 @@ class Load(msgspec.Struct, frozen=True):
     rate: int = 0
     seconds: float = 0.0
     length: int = 120
-    chunk: int = 4096
     per_second: int = 5000
 
     @property
@@ -56,27 +58,43 @@ class Load(msgspec.Struct, frozen=True):
         return self.pods * (self.lines + int(self.rate * self.seconds))
 
 
-def old_lines(load: Load) -> Iterator[bytes]:
+def old_lines(load: Load, follow: bool) -> Iterator[bytes]:
     """All old lines of one log, in HTTP chunks, a block for each second of their timestamps."""
     body = b"x" * load.length
     lines = [
         b"%b.%09dZ %b\n" % (SECOND, number * (10**9 // load.per_second), body)
         for number in range(load.per_second)
     ]
-    per_chunk = max(1, load.chunk // len(lines[0]))
-    starts = range(0, load.per_second, per_chunk)
-    block = b"".join(chunk(b"".join(lines[at : at + per_chunk])) for at in starts)
-    for second in range(load.lines // load.per_second):
-        yield block.replace(SECOND, stamp(second))
-    rest = lines[: load.lines % load.per_second]
-    if rest:
-        yield chunk(b"".join(rest).replace(SECOND, stamp(load.lines // load.per_second)))
+    for second in range(-(-load.lines // load.per_second)):
+        now = stamp(second)
+        block = [
+            line.replace(SECOND, now) for line in lines[: load.lines - second * load.per_second]
+        ]
+        yield b"".join(map(chunk, block if follow else pieces(b"".join(block))))
+
+
+def pieces(data: bytes) -> Iterator[bytes]:
+    """Cut as a real server does without `follow=true`: median 2,048 bytes, mean 3,300."""
+    at = 0
+    for size in itertools.cycle([*[2048] * 23, 32768]):
+        if at >= len(data):
+            return
+        yield data[at : at + size]
+        at += size
 
 
 def stamp(second: int) -> bytes:
     """The timestamp of a second after the first one, without fraction."""
     begun = time.gmtime(1767323045 + second)
     return time.strftime("%Y-%m-%dT%H:%M:%S", begun).encode()
+
+
+def live_line(now: int, length: int) -> bytes:
+    """A line written at `now`, in nanoseconds: it ends with that time, in seconds."""
+    seconds, nanos = divmod(now, 10**9)
+    second = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(seconds)).encode()
+    written = b" %d.%06d" % (seconds, nanos // 1000)
+    return b"%b.%09dZ %b\n" % (second, nanos, written.rjust(length, b"."))
 
 
 def chunk(data: bytes) -> bytes:
@@ -127,9 +145,10 @@ class Server:
             connection.sendall(
                 b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nTransfer-Encoding: chunked\r\n\r\n"
             )
-            for block in old_lines(self.load):
+            follow = query.get("follow") == "true"
+            for block in old_lines(self.load, follow):
                 connection.sendall(block)
-            if query.get("follow") != "true":
+            if not follow:
                 connection.sendall(chunk(b""))
                 return False
             if not self.load.rate:
@@ -162,9 +181,10 @@ class Server:
     def _collection(self, plural: str) -> list[dict[str, object]]:
         match plural:
             case "pods":
-                return [pod(number) for number in range(self.load.pods)]
+                return [running_pod(number) for number in range(self.load.pods)]
             case "pytorchjobs":
-                return [job(self.load.pods)]
+                own = {"uid": "j", "resourceVersion": "1", "namespace": NAMESPACE}
+                return [_with(job(self.load.pods) | job_status(), own)]
             case _:
                 return []
 
@@ -179,61 +199,31 @@ class Server:
             wait = begun + number / (load.pods * load.rate) - time.monotonic()
             if wait > 0.0002:
                 time.sleep(wait)
-            now = time.time_ns()
-            seconds, nanos = divmod(now, 10**9)
-            second = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(seconds)).encode()
-            message = b"%d" % now
-            line = b"%b.%09dZ %b\n" % (second, nanos, message.ljust(load.length, b"."))
+            line = live_line(time.time_ns(), load.length)
             # A log that the client has closed is missed in the count of lines.
             with suppress(OSError):
                 self._live[number % load.pods].sendall(chunk(line))
 
 
-def job(pods: int) -> dict[str, object]:
-    """The job, which runs."""
-    return {
-        "kind": "PyTorchJob",
-        "apiVersion": "kubeflow.org/v1",
-        "metadata": {"name": "bench", "namespace": "bench", "uid": "j", "resourceVersion": "1"},
-        "spec": {"pytorchReplicaSpecs": {"Worker": {"replicas": pods}}},
-        "status": {"conditions": [{"type": "Running", "status": "True"}]},
-    }
-
-
-def pod(number: int) -> dict[str, object]:
+def running_pod(number: int) -> dict[str, object]:
     """A pod that runs."""
-    name = f"bench-worker-{number}"
-    return {
-        "kind": "Pod",
-        "apiVersion": "v1",
-        "metadata": {
-            "name": name,
-            "namespace": "bench",
-            "uid": f"uid-{number}",
-            "resourceVersion": str(number + 1),
-            "labels": {
-                "training.kubeflow.org/job-name": "bench",
-                "training.kubeflow.org/replica-type": "worker",
-                "training.kubeflow.org/replica-index": str(number),
-            },
-        },
-        "spec": {"containers": [{"name": "pytorch", "image": "bench"}], "nodeName": "node"},
-        "status": {
-            "phase": "Running",
-            "conditions": [{"type": "Ready", "status": "True"}],
-            "containerStatuses": [
-                {
-                    "name": "pytorch",
-                    "containerID": f"containerd://{number:064x}",
-                    "ready": True,
-                    "state": {"running": {"startedAt": "2026-01-02T03:04:05Z"}},
-                    "image": "bench",
-                    "imageID": "",
-                    "restartCount": 0,
-                }
-            ],
-        },
+    spec: dict[str, object] = {
+        "containers": [{"name": CONTAINER, "image": "bench"}],
+        "nodeName": "node",
     }
+    own = {
+        "namespace": NAMESPACE,
+        "uid": f"uid-{number}",
+        "resourceVersion": str(number + 1),
+    }
+    return _with(pod(number, spec) | pod_status(number, "2026-01-02T03:04:05Z"), own)
+
+
+def _with(manifest: dict[str, object], own: dict[str, str]) -> dict[str, object]:
+    """The object with what a server adds to its metadata."""
+    metadata = manifest["metadata"]
+    assert isinstance(metadata, dict)
+    return manifest | {"metadata": metadata | own}
 
 
 def kubeconfig(port: int, authority: bytes, folder: Path) -> str:

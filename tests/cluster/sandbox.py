@@ -93,6 +93,12 @@ class Sandbox:
         enter = ["nsenter", "--target", str(self.pid), "--mount", "--pid", "--net"]
         self._processes[name] = self._popen(name, [*enter, *command], environment)
 
+    def pid_of(self, name: str) -> int:
+        """The process that `run` started as `name`, as seen from outside."""
+        entering = self._processes[name].pid  # nsenter, whose only child is the program
+        children = Path(f"/proc/{entering}/task/{entering}/children").read_text()
+        return int(children.split()[0])
+
     def check(self, *command: str | Path, **environment: str) -> str:
         """Run a command inside to its end and return what it printed.
 
