@@ -56,6 +56,8 @@ SCRIPTED: dict[str, tuple[str, Load, Load, list[Row]]] = {
     ),
 }
 
+TOOLS = ["stern", "kubectl"]
+
 
 def main() -> None:
     """Run the cases that were asked for."""
@@ -63,7 +65,10 @@ def main() -> None:
     parser.add_argument("--real", action="store_true", help="measure on the test cluster")
     parser.add_argument("--dlf", default=f"{sys.executable} -m dlf", help="command that is dlf")
     parser.add_argument("--before", default="", help="an older dlf, with --real")
-    parser.add_argument("--alone", action="store_true", help="without stern and kubectl")
+    parser.add_argument(
+        "--tools", choices=TOOLS, nargs="+", default=TOOLS, help="those besides dlf"
+    )
+    parser.add_argument("--alone", dest="tools", action="store_const", const=[], help="dlf only")
     parser.add_argument("--only", choices=[*REAL, *SCRIPTED], nargs="+")
     parser.add_argument("--rounds", type=int, help="runs of each; 3 with --real, else 1")
     parser.add_argument("--fast", action="store_true", help="small loads, to try the benchmark")
@@ -75,24 +80,24 @@ def main() -> None:
             rounds=options.rounds or 3,
             dlf=options.dlf,
             before=options.before,
-            stern=not options.alone,
+            tools=options.tools,
         ):
-            print(table(case.title, case.rows, results), flush=True)
+            print(table(case.title + " (fast)" * options.fast, case.rows, results), flush=True)
         return
     for name in options.only or list(SCRIPTED):
         title, full, small, rows = SCRIPTED[name]
         load = small if options.fast else full
         runs: dict[str, list[Result]] = {}
         for _ in range(options.rounds or 1):
-            for tool, command in commands(name, options.dlf, options.alone).items():
+            for tool, command in commands(name, options.dlf, options.tools).items():
                 runs.setdefault(tool, []).append(measure(command, load, first=name == "first"))
-        print(table(title, rows, runs), flush=True)
+        print(table(title + " (fast)" * options.fast, rows, runs), flush=True)
 
 
-def commands(case: str, dlf: str, alone: bool) -> dict[str, list[str]]:
+def commands(case: str, dlf: str, tools: list[str]) -> dict[str, list[str]]:
     """The followers of a case on the scripted server; `{}` is the kubeconfig."""
     found = {"dlf": followers.dlf(dlf, "{}")}
-    if alone or case == "flat":
+    if "stern" not in tools or case == "flat":
         return found
     if case == "first":
         found["stern, defaults"] = followers.stern(str(STERN.build()), "{}", limit="")

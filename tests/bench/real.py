@@ -67,7 +67,7 @@ class NoOperator:
 
 
 def run(
-    names: list[str], *, fast: bool, rounds: int, dlf: str, before: str, stern: bool
+    names: list[str], *, fast: bool, rounds: int, dlf: str, before: str, tools: list[str]
 ) -> Iterator[tuple[Case, dict[str, list[Result]]]]:
     """Measure the cases `names`; gives each case and the results of each follower."""
     with running_cluster(NoOperator()) as cluster:
@@ -77,9 +77,10 @@ def run(
         commands = {"dlf": followers.dlf(dlf, str(workspace.kubeconfig))}
         if before:
             commands["dlf before"] = followers.dlf(before, str(workspace.kubeconfig))
-        if stern:
+        if "stern" in tools:
             path = str(toolchain.STERN.build())
             commands["stern"] = followers.stern(path, str(workspace.kubeconfig))
+        if "kubectl" in tools:
             path = str(toolchain.KUBECTL.build())
             commands["kubectl"] = followers.kubectl(path, str(workspace.kubeconfig))
         enter = ["nsenter", f"--net=/proc/{cluster.sandbox.pid}/ns/net", "--"]
@@ -157,9 +158,8 @@ def _pods(cluster: Cluster, case: Case, pods: int, lines: int) -> Iterator[None]
                 spec = _spec(script)
                 api.post(f"{_PATH}/pods", json=objects.pod(number, spec)).raise_for_status()
             wait_until(lambda: _running(api) == pods, "running pods", seconds=600)
-            logs = cluster.sandbox
             if lines:
-                wait_until(lambda: _written(logs) >= pods * lines * _LENGTH, "lines", seconds=600)
+                wait_until(lambda: _written(cluster.sandbox, pods, lines), "lines", seconds=600)
         yield
 
 
@@ -176,17 +176,15 @@ def _running(api: httpx.Client) -> int:
     return len(api.get(f"{_PATH}/pods", params=selector).raise_for_status().json()["items"])
 
 
-def _written(sandbox: Sandbox) -> int:
-    """Bytes in the log files of the job's pods, with what containerd adds to each line."""
+def _written(sandbox: Sandbox, pods: int, lines: int) -> bool:
+    """Whether containerd has written all old lines of all pods into their files."""
     folder = Path(f"/proc/{sandbox.pid}/root/var/log/pods")
-    files = folder.glob(f"{objects.NAMESPACE}_*/{objects.CONTAINER}/*.log")
-    lines = 0
-    for file in files:
-        size = file.stat().st_size
-        with file.open("rb") as stream:
-            each = len(stream.readline())
-        lines += size // each if each else 0
-    return lines * _LENGTH
+    files = list(folder.glob(f"{objects.NAMESPACE}_*/{objects.CONTAINER}/*.log"))
+    return (
+        len(files) == pods
+        and all(file.stat().st_size > lines * _LENGTH for file in files)
+        and all(file.read_bytes().count(b"\n") == lines for file in files)
+    )
 
 
 def _spec(script: str) -> dict[str, object]:
