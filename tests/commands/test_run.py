@@ -49,13 +49,16 @@ def test_resource_is_submitted_as_it_is(cluster: Console, file: Path) -> None:
 def test_resource_is_followed_to_its_result(cluster: Console, file: Path) -> None:
     """The exit code is the job's."""
 
+    def jobs(api: FakeApi) -> list[Any]:
+        return list(api.store.list(api.collection("pytorchjobs", NAMESPACE)))
+
     def end(api: FakeApi) -> None:
         jobs = api.collection("pytorchjobs", NAMESPACE)
         failed = {"type": "Failed", "status": "True", "reason": "Why", "message": "it is so"}
         api.store.patch(jobs, "by-hand", {"status": {"conditions": [failed]}})
 
     def act() -> None:
-        while not any("submitted" in line for line in cluster.said):
+        while not cluster.api.call(jobs):
             time.sleep(0.01)
         cluster.api.call(end)
 
