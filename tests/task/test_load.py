@@ -71,6 +71,7 @@ SAMPLES: dict[str, tuple[str, Any]] = {
     "on_exit": ("keep", "keep"),
     "no_owner": ("yes", True),
     "start_timeout": ("2h", 7200.0),
+    "hang_timeout": ("30m", 1800.0),
     "timeout": ("1d", 86400.0),
     "strict": ("on", True),
     "report": ("report.json", "report.json"),
