@@ -4,11 +4,16 @@ import os
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Annotated
+
+import msgspec
 
 from dlf import build_info
 from dlf.commands.arguments import read
 from dlf.edge import Edge
 from dlf.errors import ExitCode, UsageError
+from dlf.task import scalars
+from dlf.task.flag import Flag
 
 _SELF = Path(
     "/proc/self/exe"
@@ -17,12 +22,23 @@ _NAME = "dlf"
 _MODE = 0o555
 
 
+class Notices(msgspec.Struct, frozen=True, kw_only=True):
+    """What is said."""
+
+    quiet: Annotated[bool, Flag("say nothing when it is done", scalars.switch, form="switch")] = (
+        False
+    )
+
+
+GROUPS = (("Notices", Notices),)
+
+
 def run(argv: Sequence[str], edge: Edge) -> ExitCode:
     """Copy it to a file, or into a directory as `dlf`; others see all of it or nothing."""
-    parsed = read(argv, edge, "dlf install DEST", ())
+    parsed = read(argv, edge, "dlf install DEST", GROUPS)
     if parsed is None:
         return ExitCode.SUCCEEDED
-    destination = parsed[0][0]
+    (destination,), (notices,) = parsed
     if not build_info.TARGET:
         raise UsageError(
             "this dlf is not the executable, and cannot copy itself", "use the image of dlf"
@@ -31,7 +47,8 @@ def run(argv: Sequence[str], edge: Edge) -> ExitCode:
         copied = install(_SELF.readlink(), Path(destination))
     except OSError as error:
         raise UsageError(f"cannot install to {destination!r}: {error.strerror}") from None
-    edge.notify(f"installed {copied}")
+    if not notices.quiet:
+        edge.notify(f"installed {copied}")
     return ExitCode.SUCCEEDED
 
 

@@ -41,7 +41,7 @@ class Bringing(msgspec.Struct, frozen=True):
             name=VOLUME,
             image=self.image,
             image_pull_policy=settings.pull_policy,
-            command=["dlf", "install", _FOLDER],
+            command=["dlf", "install", "--quiet", _FOLDER],
             resources=resources,
             volume_mounts=[pods.VolumeMount(name=VOLUME, mount_path=_FOLDER)],
         )

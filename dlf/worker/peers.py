@@ -6,7 +6,7 @@ called `<job>-master-0` and `<job>-worker-<n>`).
 """
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple
 
 _HOSTS = re.compile(r"VC_(\w+)_HOSTS")
@@ -50,6 +50,15 @@ def peers(env: Mapping[str, str], hostname: str, read: Callable[[str], str | Non
     if hostname in short:
         own = short.index(hostname)
     return Peers(hosts, own if own is not None and own < len(hosts) else None, _master(env))
+
+
+def full_name(host: str, hosts: Iterable[str]) -> str:
+    """The pod that a launcher means by its first label alone, as mpirun cuts names by default.
+
+    Volcano's ssh plugin writes the same into ~/.ssh/config, for a real ssh.
+    """
+    meant = {each for each in hosts if each.partition(".")[0] == host}
+    return meant.pop() if len(meant) == 1 else host
 
 
 def _volcano(env: Mapping[str, str]) -> tuple[tuple[str, ...], int | None] | None:

@@ -8,6 +8,7 @@ from dlf.worker import channel
 from dlf.worker.client import FAILED, Remote, Signals, Unreachable, connect
 from dlf.worker.lines import PrefixedLines
 from dlf.worker.loop import Loop
+from dlf.worker.peers import full_name, peers
 from dlf.worker.personalities import Pdsh, parse_pdsh, parse_ssh
 from dlf.worker.supervise import write
 
@@ -58,7 +59,7 @@ def ssh(argv: Sequence[str], env: Mapping[str, str], say: Callable[[str], None])
     command = _encoded(call.command)
     codes: list[int] = []
     try:
-        connection = connect(call.host, port, key)
+        connection = connect(_pod(call.host, env), port, key)
     except Unreachable as error:
         say(f"ssh: {error}")
         return FAILED
@@ -89,7 +90,11 @@ def pdsh(argv: Sequence[str], env: Mapping[str, str], say: Callable[[str], None]
     """
     call = parse_pdsh(argv)
     port, key = _settings(env)
-    return _Fanout(call, port, key, env.get("USER", "root"), say).run()
+    return _Fanout(call, port, key, env, say).run()
+
+
+def _pod(host: str, env: Mapping[str, str]) -> str:
+    return full_name(host, peers(env, "", lambda _: None).hosts)
 
 
 def _encoded(command: str) -> bytes:
@@ -101,12 +106,18 @@ def _encoded(command: str) -> bytes:
 
 class _Fanout:
     def __init__(
-        self, call: Pdsh, port: int, key: bytes, user: str, say: Callable[[str], None]
+        self,
+        call: Pdsh,
+        port: int,
+        key: bytes,
+        env: Mapping[str, str],
+        say: Callable[[str], None],
     ) -> None:
         self._call = call
         self._port = port
         self._key = key
-        self._user = user
+        self._env = env
+        self._user = env.get("USER", "root")
         self._say = say
         self._loop = Loop()
         self._signals = Signals(self._loop)
@@ -128,7 +139,7 @@ class _Fanout:
         self._next += 1
         host = self._call.hosts[index]
         try:
-            connection = connect(host, self._port, self._key)
+            connection = connect(_pod(host, self._env), self._port, self._key)
         except Unreachable as error:
             self._say(f"pdsh: {error}")
             self._end(index, FAILED)

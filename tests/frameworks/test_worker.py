@@ -47,7 +47,7 @@ def test_worker_is_copied_by_an_init_container() -> None:
             "name": "dlf-worker",
             "image": "dlf:1",
             "imagePullPolicy": "IfNotPresent",
-            "command": ["dlf", "install", "/dlf"],
+            "command": ["dlf", "install", "--quiet", "/dlf"],
             "volumeMounts": [{"name": "dlf-worker", "mountPath": "/dlf"}],
         } == init
         assert {"name": "dlf-worker", "emptyDir": {}} == volume

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from dlf.worker.peers import Peers, hostfile, peers
+from dlf.worker.peers import Peers, full_name, hostfile, peers
 
 _TF = json.dumps(
     {
@@ -100,3 +100,18 @@ def test_peers_of_an_mpijob_are_in_its_host_file() -> None:
 )
 def test_hostfile_has_the_form_that_launchers_read(form: str, expected: str) -> None:
     assert expected == hostfile(Peers(("a", "b"), 0), 4, form)
+
+
+@pytest.mark.parametrize(
+    ("host", "expected"),
+    [
+        pytest.param("j-worker-1", "j-worker-1.j", id="cut, as mpirun does"),
+        pytest.param("j-worker-1.j", "j-worker-1.j", id="whole"),
+        pytest.param("127.64.0.2", "127.64.0.2", id="address"),
+        pytest.param("127", "127", id="not one of several"),
+        pytest.param("elsewhere", "elsewhere", id="no pod of the job"),
+    ],
+)
+def test_a_pod_is_known_by_its_first_label(host: str, expected: str) -> None:
+    hosts = ["j-worker-0.j", "j-worker-1.j", "127.64.0.2", "127.64.0.3"]
+    assert expected == full_name(host, hosts)
