@@ -35,7 +35,6 @@ async def connect(
     proxy: httpx.URL | None,
     context: ssl.SSLContext,
     tls_server_name: str,
-    session: ssl.SSLSession | None,
 ) -> SocketStream:
     """Connect to the server, ready for a request.
 
@@ -45,7 +44,6 @@ async def connect(
             requests are sent to the proxy itself, with their whole URL.
         context: for TLS to the server, and to an HTTPS proxy, as kubectl does.
         tls_server_name: that the server's certificate must be for; "" for the URL's host.
-        session: TLS session of an earlier connection with this context.
 
     Raises:
         TimeoutError: it took too long.
@@ -62,7 +60,7 @@ async def connect(
             if proxy and server.scheme == "https":
                 await _open_tunnel(stream, proxy, server)
             if server.scheme == "https":
-                await stream.start_tls(context, tls_server_name or server.host, session)
+                await stream.start_tls(context, tls_server_name or server.host)
             return stream
     except TimeoutError as error:
         if stream:

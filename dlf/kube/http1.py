@@ -10,7 +10,6 @@ from contextlib import suppress
 
 import h11
 import httpx
-from typing_extensions import override
 
 from dlf.kube.body_framing import make_decoder
 from dlf.kube.sockets import SocketStream, Take
@@ -132,13 +131,11 @@ class Body(httpx.AsyncByteStream):
                 return body
         return b""
 
-    @override
-    async def __aiter__(self) -> AsyncIterator[bytes]:
+    async def __aiter__(self) -> AsyncIterator[bytes]:  # type: ignore[explicit-override]
         while data := await self.read():
             yield data
 
-    @override
-    async def aclose(self) -> None:
+    async def aclose(self) -> None:  # type: ignore[explicit-override]
         """Give the connection back. An unfinished body makes it useless."""
         release, self._release = self._release, None
         if release:

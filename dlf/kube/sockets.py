@@ -36,30 +36,16 @@ class TlsLayer:
         failure: what broke it after the bytes that `decrypt` has returned; raise it after them.
     """
 
-    def __init__(
-        self, context: ssl.SSLContext, server_hostname: str, session: ssl.SSLSession | None
-    ) -> None:
+    def __init__(self, context: ssl.SSLContext, server_hostname: str) -> None:
         self._incoming = ssl.MemoryBIO()
         self._outgoing = ssl.MemoryBIO()
         # The name as bytes: URLs are ASCII, and so the idna codec is never needed.
         name: str = server_hostname.encode() if server_hostname else None  # type: ignore[assignment]
-        self._tls = context.wrap_bio(
-            self._incoming, self._outgoing, server_hostname=name, session=session
-        )
+        self._tls = context.wrap_bio(self._incoming, self._outgoing, server_hostname=name)
         # Into a buffer it returns a number of bytes, which its type does not know.
         self._read: Callable[[int, memoryview], int] = self._tls.read  # type: ignore[assignment]
         self.closed = False
         self.failure: ssl.SSLError | None = None
-
-    @property
-    def session(self) -> ssl.SSLSession | None:
-        """The session, for a next connection to the same server."""
-        return self._tls.session
-
-    @property
-    def ssl_object(self) -> ssl.SSLObject:
-        """What knows protocol version, cipher and certificates."""
-        return self._tls
 
     def handshake(self, data: bytes | None) -> tuple[bool, bytes]:
         """Go on with the handshake.
@@ -183,20 +169,18 @@ class SocketStream:
         self,
         context: ssl.SSLContext,
         server_hostname: str,
-        session: ssl.SSLSession | None = None,
     ) -> None:
         """Add a TLS layer.
 
         Args:
             context: verifies the peer.
             server_hostname: that its certificate must be for.
-            session: of an earlier connection with the same context, to be resumed.
 
         Raises:
             ssl.SSLError: no agreement.
             OSError: the connection broke.
         """
-        layer = TlsLayer(context, server_hostname, session)
+        layer = TlsLayer(context, server_hostname)
         data = None
         done = False
         try:

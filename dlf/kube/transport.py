@@ -11,7 +11,6 @@ from functools import partial
 
 import h11
 import httpx
-from typing_extensions import override
 
 from dlf.kube.connect import connect, proxy_authorization
 from dlf.kube.http1 import Body, exchange_heads
@@ -55,18 +54,15 @@ class Transport(httpx.AsyncBaseTransport):
         self._proxy = httpx.URL(proxy) if proxy else None
         self._tls_server_name = tls_server_name
         self._context = context
-        self._session: ssl.SSLSession | None = None
         self._idle: list[_Idle] = []
         self._turns = asyncio.Semaphore(_TURNS)
 
     def use_context(self, context: ssl.SSLContext) -> None:
         """Connect with this from now on; connections made with another serve no more requests."""
         self._context = context
-        self._session = None
         self._close_idle()
 
-    @override
-    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:  # type: ignore[explicit-override]
         """Send a request and return its response, with the body still to come.
 
         Raises:
@@ -82,22 +78,20 @@ class Transport(httpx.AsyncBaseTransport):
                 # The server closed it while we sent. What it may have done must not be repeated.
                 if request.method != "GET":
                     raise
-        context = self._context
         if TAKES_TURNS in request.extensions:
             async with self._turns:
-                stream = await self._connect(context)
+                stream, context = await self._connect()
         else:
-            stream = await self._connect(context)
+            stream, context = await self._connect()
         return await self._send(stream, context, request, content)
 
-    @override
-    async def aclose(self) -> None:
+    async def aclose(self) -> None:  # type: ignore[explicit-override]
+        """Close the idle connections; a response closes its own."""
         self._close_idle()
 
-    async def _connect(self, context: ssl.SSLContext) -> SocketStream:
-        return await connect(
-            self._server, self._proxy, context, self._tls_server_name, self._session
-        )
+    async def _connect(self) -> tuple[SocketStream, ssl.SSLContext]:
+        context = self._context
+        return await connect(self._server, self._proxy, context, self._tls_server_name), context
 
     async def _send(
         self, stream: SocketStream, context: ssl.SSLContext, request: httpx.Request, content: bytes
