@@ -79,8 +79,13 @@ def test_the_first_failure_is_the_result_and_ends_the_others(
     assert "dlf: process 1 failed with exit code 7; stopping the other 2" == err[0]
 
 
-def test_what_ignores_sigterm_is_killed_after_the_grace(dlf_command: list[str]) -> None:
-    script = "[ $1 = 1 ] && exit 7; trap '' TERM; echo $$; while :; do read -t 1; done <> <(:)"
+def test_what_ignores_sigterm_is_killed_after_the_grace(
+    dlf_command: list[str], tmp_path: Path
+) -> None:
+    script = (
+        f"cd {tmp_path}; [ $1 = 1 ] && {{ until [ -e 0 ]; do :; done; exit 7; }};"
+        " trap '' TERM; echo $$; touch $1; while :; do read -t 1; done <> <(:)"
+    )
     code, out, err = finished(dlf_command, "--processes", "2", "--grace", "1s", *shell(script))
     (line,) = out
     assert (7, "dlf: process 0 did not end after SIGTERM and is killed") == (code, err[1])
