@@ -68,7 +68,7 @@ class Collapser:
 
     def expired(self, now: float) -> list[RepeatedLine]:
         """What others repeated in windows that are over. Forgets it, and the oldest of too many."""
-        told = []
+        repeated = []
         while self._seen:
             message, seen = next(iter(self._seen.items()))
             if seen.until > now and len(self._seen) <= _MAX_REMEMBERED_LINES:
@@ -76,5 +76,5 @@ class Collapser:
             del self._seen[message]
             if seen.others:
                 text = b"[and %d other pods] %b" % (len(seen.others), message)
-                told.append(RepeatedLine(seen.target, seen.timestamp, text))
-        return told
+                repeated.append(RepeatedLine(seen.target, seen.timestamp, text))
+        return repeated

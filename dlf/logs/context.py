@@ -24,7 +24,7 @@ class LogContext:
         source: opens logs.
         writer: takes what is printed.
         options: how to print.
-        notice: told what is not a log line.
+        notice: takes messages that are no log lines.
         slots: one for each stream that may be open.
         waiting_tails: how many tails wait for a slot.
         buffered_bytes: bytes of lines whose end has not come, over all tails.
@@ -44,7 +44,7 @@ class LogContext:
         self.buffered_bytes = 0
         self.end_budget = EndBudget()
         self.last_line_at = 0.0
-        self._node_errors: set[tuple[bytes, bool]] = set()  # causes that were told
+        self._node_errors: set[tuple[bytes, bool]] = set()  # causes that were reported
 
     def notice_node_error(self, log: str, message: str, *, follows: bool) -> None:
         """Say once for each cause, whichever log it met first, what a node wrote into a log.

@@ -4,6 +4,8 @@ A container keeps its name over restarts; each start is an instance with an ID a
 own. kubelet serves two of them: the current one, and with `previous` the one before it.
 """
 
+from typing import NamedTuple
+
 import msgspec
 
 from dlf.manifest.observed import ContainerStatus, Pod
@@ -96,3 +98,34 @@ def _of_container(status: ContainerStatus, uid: str) -> list[Instance]:
         ident = state.terminated.container_id or status.container_id
         found.append(instance(ident, count, ended=True))
     return found
+
+
+class SeenPod(NamedTuple):
+    """What is known of a pod when its status is seen.
+
+    Attributes:
+        is_new: it was not seen before.
+        order: how many names of pods were seen before its name.
+        generation: how many pods of its name were seen before it.
+    """
+
+    is_new: bool
+    order: int
+    generation: int
+
+
+class PodHistory:
+    """The pods of a job, by when they were seen first."""
+
+    def __init__(self) -> None:
+        self._orders: dict[str, int] = {}  # by name
+        self._uids: dict[str, list[str]] = {}  # by name: of all pods that had it, oldest first
+
+    def see(self, name: str, uid: str) -> SeenPod:
+        """A pod's status is seen."""
+        order = self._orders.setdefault(name, len(self._orders))
+        uids = self._uids.setdefault(name, [])
+        is_new = uid not in uids
+        if is_new:
+            uids.append(uid)
+        return SeenPod(is_new, order, uids.index(uid))

@@ -89,7 +89,8 @@ class Batch(msgspec.Struct):
             messages = [line[cut:] for line in self.lines]
         else:
             messages = [split(line)[1] for line in self.lines]
-        if messages and max(map(len, messages)) > FRAGMENT_BYTES:
+        is_short = 0 < len(self.block) <= FRAGMENT_BYTES
+        if messages and not is_short and max(map(len, messages)) > FRAGMENT_BYTES:
             pairs = zip(messages, self.timestamps(), strict=True)
             messages = [join_fragments(message, timestamp) for message, timestamp in pairs]
         return messages

@@ -32,7 +32,7 @@ class LogFiles:
 
     Args:
         directory: created when it is not there.
-        notice: told once, when the file system refuses; from then on nothing is written.
+        notice: called once, when the file system refuses; from then on nothing is written.
 
     Raises:
         UsageError: the directory cannot be created.

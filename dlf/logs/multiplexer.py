@@ -8,7 +8,7 @@ from math import inf
 from dlf.logs.collapse import Collapser
 from dlf.logs.context import LogContext
 from dlf.logs.format import formatter
-from dlf.logs.instances import Instance, Target, instances
+from dlf.logs.instances import Instance, PodHistory, Target, instances
 from dlf.logs.log_files import LogFiles
 from dlf.logs.log_options import LogOptions
 from dlf.logs.ownership import ContainerLogs, InstanceLog
@@ -22,7 +22,7 @@ from dlf.logs.writer import OutputClosed, Writer
 from dlf.manifest.observed import Pod
 
 SWEEP_INTERVAL_SECONDS = 1.0
-"""Seconds between looks for stalled streams and for repeated lines to tell."""
+"""Seconds between checks for stalled streams, repeated lines and unfinished ones."""
 DRAIN_IDLE_SECONDS = 5.0
 """Seconds of silence after which a container that goes on running does not hold up `drain`."""
 
@@ -34,7 +34,7 @@ class Multiplexer:
         source: opens logs.
         writer: takes what is printed.
         options: what to print and how.
-        notice: told, in words, what a reader of the log should know: restarts, gaps, losses.
+        notice: takes messages for the reader of the logs: restarts, gaps, losses.
 
     Attributes:
         unread: logs that were gone before anything of them was read, in words.
@@ -56,8 +56,7 @@ class Multiplexer:
         self._collapser = Collapser() if options.log_collapse else None
         # By pod and container: by names, as these are what a log is asked for by.
         self._logs: dict[str, dict[str, ContainerLogs]] = {}
-        self._pod_orders: dict[str, int] = {}
-        self._pod_uids: dict[str, list[str]] = {}  # of all pods that had a name, oldest first
+        self._pods = PodHistory()
         self._tails: dict[InstanceLog, Tail] = {}
         self._tails_by_task: dict[asyncio.Task[None], Tail] = {}
         self._prober = StallProber()
@@ -70,9 +69,11 @@ class Multiplexer:
         """A pod was listed, added or changed: start what it has, note what has ended."""
         meta, options = pod.metadata, self._context.options
         containers = self._logs.setdefault(meta.name, {})
-        is_first_sight = meta.uid not in self._pod_uids.get(meta.name, ())
-        generation = self._generation(meta.name, meta.uid)
-        order = self._pod_orders.setdefault(meta.name, len(self._pod_orders))
+        seen = self._pods.see(meta.name, meta.uid)
+        if seen.is_new and seen.generation:
+            self._context.notice(
+                f"{meta.name}: created again (uid {meta.uid}), its logs begin anew"
+            )
         current: dict[str, list[Instance]] = {container: [] for container in containers}
         for instance in instances(pod):
             if options.reads(instance.container) and (instance.previous or not options.previous):
@@ -91,12 +92,12 @@ class Multiplexer:
                     role=role,
                     rank=rank,
                     restart=instance.restart,
-                    order=order,
-                    generation=generation,
+                    order=seen.order,
+                    generation=seen.generation,
                     namespace=meta.namespace,
                     uid=meta.uid,
                 )
-                self._begin(target, instance, logs, catch_up=is_first_sight)
+                self._begin(target, instance, logs, catch_up=seen.is_new)
 
     def pod_deleted(self, pod: str) -> None:
         """A pod was deleted: print what still comes of its logs, open none again."""
@@ -150,15 +151,6 @@ class Multiplexer:
             self._files.close()
         if self._bug:
             raise self._bug
-
-    def _generation(self, pod: str, uid: str) -> int:
-        """How many pods of this name were seen before this one."""
-        uids = self._pod_uids.setdefault(pod, [])
-        if uid not in uids:
-            uids.append(uid)
-            if len(uids) > 1:
-                self._context.notice(f"{pod}: created again (uid {uid}), its logs begin anew")
-        return uids.index(uid)
 
     def _begin(
         self, target: Target, instance: Instance, logs: ContainerLogs, *, catch_up: bool

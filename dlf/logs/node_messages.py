@@ -53,7 +53,10 @@ class NodeMessages:
                 first, newline, rest = block.partition(b"\n")
                 return first + newline + (self.hold(rest) if rest else b"")
         last = block.rfind(b"\n", 0, -1) + 1
-        if block[last : last + 1].isdigit() and split(block[last : last + 64])[0]:
+        is_stamped = block[last : last + 1].isdigit()
+        if is_stamped and self._has_timestamps and not self._held:
+            return block
+        if is_stamped and split(block[last : last + 64])[0]:
             self._has_timestamps = True
             if self._held:
                 block, self._held = self._held + block, b""

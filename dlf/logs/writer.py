@@ -45,7 +45,7 @@ class Writer:
 
     Args:
         fd: the descriptor; it is not closed.
-        on_closed: told once, when the output turns out to be closed.
+        on_closed: called once, when the output turns out to be closed.
 
     Attributes:
         closed: what ended the output, or None.

@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from dlf.logs.instances import Instance, instances
+from dlf.logs.instances import Instance, PodHistory, instances
 from dlf.manifest.observed import Pod
 
 
@@ -82,3 +82,18 @@ def test_instances_of_init_containers_come_first() -> None:
     assert ["fetch", "c"] == [
         each.container for each in instances(pod(status(running={}), init=(init,)))
     ]
+
+
+def test_pods_are_counted_by_name_and_by_generation() -> None:
+    """A pod that is created again keeps its name's order, and is of the next generation."""
+    pods = PodHistory()
+    seen = [pods.see(name, uid) for name, uid in ("a1", "b1", "a1", "a2", "b1", "a1", "c1")]
+    assert [
+        (True, 0, 0),
+        (True, 1, 0),
+        (False, 0, 0),
+        (True, 0, 1),
+        (False, 1, 0),
+        (False, 0, 0),
+        (True, 2, 0),
+    ] == seen
