@@ -106,16 +106,19 @@ class FollowedJob:
         leader, or those of the kind's deciding role, or all. While the operator restarts pods, or
         somebody deletes them, it has not.
         """
-        training = self.pods.training
-        if training.get(self._deciding_role) if self._deciding_role else any(training.values()):
+        role = self._deciding_role
+        training, kept = self.pods.training, self.pods.kept  # few jobs have any kept pods
+        if not (kept.get(role) if role else any(kept.values())):
+            return []
+        if training.get(role) and not self.leader if role else any(training.values()):
             return []
         deciding = self.deciding_pods()
         ended = deciding and all(
             training_ended(pod, self.pods.statuses(pod)) and not pod.metadata.deletion_timestamp
             for pod in deciding
         )
-        kept = [pod for pod in deciding if not has_ended(pod)]
-        return kept if ended and self.state.phase is not Phase.RESTARTING else []
+        alive = [pod for pod in deciding if not has_ended(pod)]
+        return alive if ended and self.state.phase is not Phase.RESTARTING else []
 
     def deciding_pods(self) -> list[Pod]:
         """The pods whose success is the job's, once all of them exist; else none."""

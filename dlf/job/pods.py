@@ -34,6 +34,7 @@ class Pods:
         not_started: names of the pods that have not started, or are being deleted and hold up
             those that replace them.
         training: by role, names of the pods in which a training container has not ended.
+        kept: by role, names of the pods whose training has ended, and that others keep.
         disrupted: pods that the cluster removed, as last seen; other pods have their names now.
         seen_failing: uid to the cluster's time when our watch first saw that the pod had ended or
             was being removed; for what carries no time itself.
@@ -45,6 +46,7 @@ class Pods:
         self.started: set[str] = set()
         self.not_started: set[str] = set()
         self.training: defaultdict[str, set[str]] = defaultdict(set)
+        self.kept: defaultdict[str, set[str]] = defaultdict(set)
         self.disrupted: list[Pod] = []
         self.seen_failing: dict[str, str] = {}
         self.roles = roles
@@ -121,10 +123,10 @@ class Pods:
         else:
             self.not_started.discard(name)
         identity = self.identify(pod)
-        if training_ended(pod, self.statuses(pod)):
-            self.training[identity.role].discard(name)
-        else:
-            self.training[identity.role].add(name)
+        statuses = training_statuses(pod, identity, self.roles.containers)
+        is_over = training_ended(pod, statuses)
+        _keep(self.training[identity.role], name, is_in=not is_over)
+        _keep(self.kept[identity.role], name, is_in=is_over and not has_ended(pod))
         self._logs.observe(pod, identity.role, identity.rank)
         return pod
 
@@ -133,7 +135,16 @@ class Pods:
         name = pod.metadata.name
         self.here.pop(name, None)
         self.not_started.discard(name)
-        self.training[self.identify(pod).role].discard(name)
+        role = self.identify(pod).role
+        self.training[role].discard(name)
+        self.kept[role].discard(name)
         self.gone[name] = pod
         self._logs.pod_deleted(name)
         return pod
+
+
+def _keep(names: set[str], name: str, *, is_in: bool) -> None:
+    if is_in:
+        names.add(name)
+    else:
+        names.discard(name)

@@ -96,6 +96,19 @@ def test_volcano_job_ends_when_the_training_of_all_its_pods_has() -> None:
     assert (result.code, result.jobs) == (ExitCode.SUCCEEDED, [])
 
 
+def test_leader_decides_although_a_sidecar_keeps_it_and_others_train() -> None:
+    """Worker 0 of a deepspeed job is its result; its pod's phase stays Running."""
+
+    async def history(cluster: SimulatedCluster) -> None:
+        _, pods = await volcano_workers(cluster)
+        cluster.injects(pods[0], "istio-proxy")
+        cluster.ends_training(pods[0])
+
+    result = run_scenario(history, "--num_worker=2", framework="deepspeed")
+
+    assert (result.code, result.jobs) == (ExitCode.SUCCEEDED, [])
+
+
 def test_operator_that_sees_the_end_itself_is_not_overtaken() -> None:
     """It gets a minute, and its word is the result."""
 
