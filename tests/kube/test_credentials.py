@@ -357,8 +357,8 @@ def test_plugin_gives_a_client_certificate(tmp_path: Path) -> None:
     run(act())
 
 
-async def listed_by(api: FakeApi, client: KubeClient, count: int) -> None:
-    """Let this many connections be idle: lists that run at the same time."""
+async def list_at_once(client: KubeClient, count: int) -> None:
+    """Lists that run at the same time, and leave so many connections idle."""
     await asyncio.gather(*(client.list(POD, "ml", Pod) for _ in range(count)))
 
 
@@ -372,7 +372,7 @@ def require(api: FakeApi, name: str) -> None:
 
 
 def test_plugin_that_renews_its_certificate_retires_connections(tmp_path: Path) -> None:
-    """After 401 no idle connection, which has the old certificate, is used again."""
+    """After 401 none of several idle connections, with the old certificate, is used again."""
     authority = Authority()
     old, new = certificates(authority, "old", "new")
     for name, (certificate, key) in {"old": old, "new": new}.items():
@@ -392,9 +392,9 @@ def test_plugin_that_renews_its_certificate_retires_connections(tmp_path: Path) 
             require(api, "old")
             config = cluster(api, ca=authority.pem, credential=plugin(tmp_path, code))
             async with KubeClient(config) as client:
-                await listed_by(api, client, 3)
+                await list_at_once(client, 3)
                 require(api, "new")
-                await listed_by(api, client, 3)
+                await list_at_once(client, 1)
 
     run(act())
 
@@ -420,15 +420,15 @@ def test_certificate_files_that_are_replaced_are_read_again(tmp_path: Path) -> N
             )
             config = cluster(api, ca=authority.pem, certificate=certificate)
             async with KubeClient(config) as client:
-                await listed_by(api, client, 3)
+                await list_at_once(client, 3)
                 write(new)
                 require(api, "new")
-                await listed_by(api, client, 3)
+                await list_at_once(client, 1)
                 # Only one of two is replaced: waited for like a server that is away.
                 (tmp_path / "tls.crt").write_bytes(old[0])
                 loop = asyncio.get_running_loop()
                 loop.call_later(60.0, write, old)
                 loop.call_later(60.0, require, api, "old")
-                await listed_by(api, client, 1)
+                await list_at_once(client, 1)
 
     run(act())
