@@ -507,3 +507,19 @@ def test_every_error_of_the_client_is_ours() -> None:
     assert issubclass(Rejected, DlfError)
     assert issubclass(ClusterLost, DlfError)
     assert not issubclass(Unavailable, DlfError)
+
+
+@pytest.mark.parametrize("method", ["GET", "DELETE"])
+@scenario
+async def test_client_sends_a_read_again_when_a_kept_connection_was_closed(
+    api: FakeApi, client: KubeClient, method: str
+) -> None:
+    """On a new connection and at once; a change may have been done, and waits for its next try."""
+    await client.list(POD, "ml", Pod)
+    api.fail(close=True)
+    if method == "GET":
+        await client.list(POD, "ml", Pod)
+    else:
+        assert not await client.delete(POD, "ml", "p")
+    first, second = (request.at for request in api.requests[1:])
+    assert (second - first < 0.1) is (method == "GET")
