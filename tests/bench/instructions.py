@@ -78,7 +78,8 @@ def main() -> None:
         change = f"{100 * (number / before[name] - 1):+.1f} %" if name in before else "new"
         print(f"{name:10} {number / 1e6:10,.1f} million instructions  {change}")
     if options.update:
-        NUMBERS.write_text(json.dumps(now, indent=1) + "\n")
+        version = subprocess.check_output([options.dlf, "--version"], text=True).strip()
+        NUMBERS.write_text(json.dumps({"executable": version, **now}, indent=1) + "\n")
 
 
 if __name__ == "__main__":

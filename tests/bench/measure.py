@@ -62,6 +62,7 @@ class Result:
         wall: seconds from the start of the process to the last line.
         first: seconds until a line of every pod had come, or 0 when one did not.
         cpu: seconds of the process, user and system; in a window of live lines, those in it.
+        kernel: those of them that the kernel used, of the whole run.
         opening: those until the first line came; live lines may begin when all logs are open.
         memory: its peak, in MB.
         servers: CPU seconds of each server, by name, as `cpu`.
@@ -77,6 +78,7 @@ class Result:
     wall: float = 0.0
     first: float = 0.0
     cpu: float = 0.0
+    kernel: float = 0.0
     opening: float = 0.0
     memory: float = 0.0
     servers: dict[str, float] = field(default_factory=dict)
@@ -137,6 +139,7 @@ def follow(command: Sequence[str], goal: Goal, servers: Servers = dict) -> Resul
             os.kill(follower.pid, signal.SIGKILL)
             _, _, usage = os.wait4(follower.pid, 0)
             follower.returncode = 0
+        result.kernel = usage.ru_stime
         if not goal.seconds:
             result.cpu = usage.ru_utime + usage.ru_stime
         result.delays.sort()

@@ -69,7 +69,11 @@ class NoOperator:
 def run(
     names: list[str], *, fast: bool, rounds: int, dlf: str, before: str, tools: list[str]
 ) -> Iterator[tuple[Case, dict[str, list[Result]]]]:
-    """Measure the cases `names`; gives each case and the results of each follower."""
+    """Measure the cases `names`; gives each case and the results of each follower.
+
+    Raises:
+        RuntimeError: a follower printed nothing at all, so the rest would be in vain.
+    """
     with running_cluster(NoOperator()) as cluster:
         workspace = create_workspace(
             cluster.api, cluster.authority, INSIDE, cluster.sandbox.directory, objects.NAMESPACE
@@ -98,6 +102,8 @@ def run(
                     time.sleep(2)  # for what the follower before has left behind
                     spent = functools.partial(_cpu, cluster.sandbox, servers)
                     result = follow([*enter, *command], goal, spent)
+                    if not result.lines:
+                        raise RuntimeError(f"{tool} printed no line; it said: {result.said}")
                     _subtract(result, idle, seconds)
                     results[tool].append(result)
                     _tell(name, number, tool, result)

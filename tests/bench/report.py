@@ -70,6 +70,7 @@ REAL: dict[str, Case] = {
                 more=True,
                 targets={"stern": 2.0, "kubectl": 1.5},
             ),
+            Row("of its CPU in the kernel, %", lambda r: 100 * r.kernel / r.cpu, "{:.0f}"),
             Row("wall, s", lambda r: r.wall, "{:.1f}", targets={"stern": 0.8, "kubectl": 1.0}),
             Row(
                 "API server + kubelet, CPU-s",
