@@ -13,7 +13,14 @@ ImportDetection._stdlib_modules_names = ()  # noqa: SLF001
 # Every start runs through the first line; through the others goes every line of every pod.
 COMPILED = [
     *("__main__", "dlf.__main__", "dlf.cli", "dlf.edge", "dlf.errors"),
-    *("dlf.logs", "dlf.kube.body_framing", "dlf.kube.http1", "dlf.kube.poller", "dlf.kube.sockets"),
+    *(
+        "dlf.logs",
+        "dlf.kube.body_framing",
+        "dlf.kube.http1",
+        "dlf.kube.poller",
+        "dlf.kube.sockets",
+        "dlf.kube.tls_layer",
+    ),
 ]
 
 

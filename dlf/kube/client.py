@@ -3,6 +3,8 @@
 What the server refuses is `Rejected`. No response, 429 and 5xx are retried; nothing but failures
 for the whole outage budget is `ClusterLost`. Only `watch` and `open_log`, whose callers have to
 send a different request the next time, try once and raise `Unavailable`.
+
+Longer than other files: it is the list of what dlf asks, and half of it says what each may raise.
 """
 
 from collections.abc import AsyncIterator, Callable, Sequence

@@ -10,109 +10,14 @@ import select
 import socket
 import ssl
 from collections.abc import Callable
-from typing import Final
 
 from dlf.kube.poller import running_poller
+from dlf.kube.tls_layer import RECEIVE_BYTES, RECORD_BYTES, TlsLayer
 
 Take = Callable[[bytes], bool]
 """Takes bytes and returns True, or returns False when it cannot just now."""
 
-_RECEIVE_BYTES: Final = 64 << 10  # of one recv
-_RECORD_BYTES: Final = 16 << 10  # of the longest TLS record's content
-
-# Bytes given to OpenSSL at a time. A memory BIO keeps the largest size it ever had, for each
-# connection, so a whole recv would cost a thousand connections 64 MB.
-_FEED_BYTES: Final = 8 << 10
-
-_received = memoryview(bytearray(_RECEIVE_BYTES))
-_decrypted = memoryview(bytearray(_RECEIVE_BYTES + 2 * _RECORD_BYTES))
-
-
-class TlsLayer:
-    """TLS between memory buffers: encrypted bytes in, plain bytes out, and the other way round.
-
-    Attributes:
-        closed: the peer has sent close_notify.
-        failure: what broke it after the bytes that `decrypt` has returned; raise it after them.
-    """
-
-    def __init__(self, context: ssl.SSLContext, server_hostname: str) -> None:
-        self._incoming = ssl.MemoryBIO()
-        self._outgoing = ssl.MemoryBIO()
-        # The name as bytes: URLs are ASCII, and so the idna codec is never needed.
-        name: str = server_hostname.encode() if server_hostname else None  # type: ignore[assignment]
-        self._tls = context.wrap_bio(self._incoming, self._outgoing, server_hostname=name)
-        # Into a buffer it returns a number of bytes, which its type does not know.
-        self._read: Callable[[int, memoryview], int] = self._tls.read  # type: ignore[assignment]
-        self.closed = False
-        self.failure: ssl.SSLError | None = None
-
-    def handshake(self, data: bytes | None) -> tuple[bool, bytes]:
-        """Go on with the handshake.
-
-        Args:
-            data: from the peer; None for the first step, b"" at the connection's end.
-
-        Returns:
-            Whether it is complete, and what to send to the peer.
-
-        Raises:
-            ssl.SSLError: no agreement; `outgoing` may hold an alert for the peer.
-        """
-        if data:
-            self._incoming.write(data)
-        elif data is not None:
-            self._incoming.write_eof()
-        try:
-            self._tls.do_handshake()
-        except ssl.SSLWantReadError:
-            return False, self.outgoing()
-        return True, self.outgoing()
-
-    def outgoing(self) -> bytes:
-        """What OpenSSL wants to send to the peer by now."""
-        return self._outgoing.read()
-
-    def encrypt(self, data: memoryview) -> bytes:
-        """The records that carry these bytes, up to `_RECORD_BYTES`."""
-        self._tls.write(data)
-        return self._outgoing.read()
-
-    def decrypt(self, data: memoryview) -> bytes:
-        """The content of the records that are complete with these bytes; b"" when none is.
-
-        Raises:
-            ssl.SSLError: they are not valid.
-        """
-        size = 0
-        for start in range(0, len(data), _FEED_BYTES):
-            self._incoming.write(data[start : start + _FEED_BYTES])
-            # OpenSSL takes one record at a time out of the BIO: when that is empty there is no
-            # more, which is cheaper to ask for than to be told by an exception.
-            while self._incoming.pending:
-                try:
-                    count = self._read(_RECORD_BYTES, _decrypted[size:])
-                except ssl.SSLWantReadError:
-                    break
-                except ssl.SSLError as error:
-                    if not size:
-                        raise
-                    self.failure = error
-                    return bytes(_decrypted[:size])
-                size += count
-                if not count:
-                    self.closed = True
-                    return bytes(_decrypted[:size])
-        return bytes(_decrypted[:size])
-
-    def end(self) -> None:
-        """The connection ended.
-
-        Raises:
-            ssl.SSLError: it was cut off; the peer did not say that it ends here.
-        """
-        self._incoming.write_eof()
-        self._read(1, _decrypted)
+_received = memoryview(bytearray(RECEIVE_BYTES))
 
 
 class SocketStream:
@@ -159,8 +64,8 @@ class SocketStream:
             OSError: the connection broke; ssl.SSLError is one.
         """
         whole = memoryview(data)
-        for start in range(0, len(data), _RECORD_BYTES):
-            part = whole[start : start + _RECORD_BYTES]
+        for start in range(0, len(data), RECORD_BYTES):
+            part = whole[start : start + RECORD_BYTES]
             for layer in reversed(self.layers):
                 part = memoryview(layer.encrypt(part))
             await self._send(part)
