@@ -69,7 +69,7 @@ class LinePipeline:
                 if not block:
                     return None
             batch = self._log.position.accept(block)
-            if batch.lines and block.startswith(batch.lines[0]):
+            if len(batch.lines) == block.count(b"\n"):  # none was dropped
                 batch.block = block
         elif self._context.may_buffer(lines.size):
             return None

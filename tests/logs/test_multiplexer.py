@@ -386,6 +386,25 @@ async def test_a_restart_between_two_streams_is_no_gap(api: FakeApi, client: Kub
 
 
 @scenario
+async def test_a_repeated_line_is_no_last_line_of_the_report_again(
+    api: FakeApi, client: KubeClient
+) -> None:
+    """A stream brings a printed line again, then one that is that line's beginning."""
+    fixture = MultiplexerFixture(api, client)
+    fixture.start("p-0")
+    log = fixture.log("p-0")
+    log.cuts.append(Cut(after=35))
+    log.write("abc", at="2026-01-02T03:04:05.000000001Z")
+    log.write("a", at="2026-01-02T03:04:05.000000001Z")
+    log.end()
+    fixture.end("p-0")
+    assert await fixture.multiplexer.drain(60)
+    assert ["abc", "a"] == fixture.output.of("p-0")
+    assert [b"abc", b"a"] == fixture.multiplexer.last_lines("p-0", "pytorch")
+    await fixture.multiplexer.aclose()
+
+
+@scenario
 async def test_a_log_that_another_was_taken_for_is_not_finished_by_an_empty_rest(
     api: FakeApi, client: KubeClient
 ) -> None:
