@@ -40,6 +40,7 @@ def request(namespace: str, pod: str, container: str, command: Sequence[str]) ->
 def headers() -> dict[str, str]:
     """That ask for the upgrade."""
     return {
+        "Accept": "*/*",  # the answer is no JSON, and the API server says 406 to who wants that
         "Connection": "Upgrade",
         "Upgrade": "websocket",
         "Sec-WebSocket-Version": "13",

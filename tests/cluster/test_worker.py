@@ -70,9 +70,8 @@ def _running(workspace: Workspace, client: kubernetes.client.ApiClient) -> list[
 def test_processes_share_each_pod_and_wait_for_their_peers(workspace: Workspace) -> None:
     """Three pods, two processes each, started when the names of all pods resolve."""
     flags = [*_WORKER, "--image", WORKER_IMAGE, "--processes", "2", "--wait_peers"]
-    code, printed, errors = finished(
-        workspace, "deepspeed", *flags, "--command", "echo rank $RANK:"
-    )
+    command = "echo rank $VC_TASK_INDEX:"
+    code, printed, errors = finished(workspace, "mindspore", *flags, "--command", command)
     expected = {
         f"worker-{rank}": [
             f"[{index}] rank {rank}: --process_index {index} --process_num 2" for index in range(2)
@@ -87,7 +86,7 @@ def test_an_image_from_scratch_needs_no_shell(workspace: Workspace) -> None:
     """Its only file is one static program."""
     flags = [*_WORKER, "--image", _SCRATCH, "--processes", "2", "--process_env"]
     code, printed, errors = finished(
-        workspace, "deepspeed", *flags, "--command", "/busybox echo 'no  shell'"
+        workspace, "mindspore", *flags, "--command", "/busybox echo 'no  shell'"
     )
     lines = ["[0] no  shell", "[1] no  shell"]
     expected = {f"worker-{rank}": lines for rank in range(3)}
