@@ -1,4 +1,4 @@
-"""`dlf stacks JOB`: where every rank stands; `dlf stacks --here`: the same of this container."""
+"""`dlf stacks JOB`: where every rank stands; `dlf stacks --here`: this container's processes."""
 
 import os
 from collections.abc import Sequence
@@ -16,9 +16,9 @@ def run(argv: Sequence[str], edge: Edge) -> ExitCode:
     if list(argv) == ["--here"]:
         import json
 
-        from dlf.worker.here import processes
+        from dlf.worker.process_states import process_states
 
-        edge.out(json.dumps(processes(os.getpid())) + "\n")
+        edge.out(json.dumps(process_states(os.getpid())) + "\n")
         return ExitCode.SUCCEEDED
     parsed = read(argv, edge, "dlf stacks JOB", GROUPS)
     if parsed is None:

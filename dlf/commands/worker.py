@@ -33,9 +33,9 @@ def run(argv: Sequence[str], edge: Edge) -> int:
         return _become(command, edge)
     # In this order: what is loaded before `read` forks is then given back (forget_start.c).
     from dlf.worker.run import run as run_worker
-    from dlf.worker.settings import USAGE, read
+    from dlf.worker.worker_settings import USAGE, read_settings
 
-    settings = read(flags, edge.env, edge.width)
+    settings = read_settings(flags, edge.env, edge.width)
     if settings.help:
         edge.out(settings.help)
         return ExitCode.SUCCEEDED
@@ -49,9 +49,9 @@ def ssh(argv: Sequence[str], edge: Edge) -> int:
     if argv in (["-h"], ["--help"]):
         edge.out(_SSH)
         return ExitCode.SUCCEEDED
-    from dlf.worker import remote
+    from dlf.worker import remote_commands
 
-    return remote.ssh(argv, edge.env, edge.notify)
+    return remote_commands.ssh(argv, edge.env, edge.notify)
 
 
 def pdsh(argv: Sequence[str], edge: Edge) -> int:
@@ -59,9 +59,9 @@ def pdsh(argv: Sequence[str], edge: Edge) -> int:
     if argv in (["-h"], ["--help"]):
         edge.out(_PDSH)
         return ExitCode.SUCCEEDED
-    from dlf.worker import remote
+    from dlf.worker import remote_commands
 
-    return remote.pdsh(argv, edge.env, edge.notify)
+    return remote_commands.pdsh(argv, edge.env, edge.notify)
 
 
 def _plain(flags: Sequence[str], env: Mapping[str, str]) -> bool:

@@ -1,15 +1,14 @@
 """Which accelerators each pod sees: its own, as on Kubernetes."""
 
 from collections.abc import Iterable, Mapping, Sequence
-
-import msgspec
+from typing import NamedTuple
 
 # Device files, one for each accelerator, and the variable from which the vendor's runtime takes the
 # list.
 _VENDORS = (("nvidia", "CUDA_VISIBLE_DEVICES"), ("davinci", "ASCEND_RT_VISIBLE_DEVICES"))
 
 
-class Accelerators(msgspec.Struct, frozen=True):
+class Accelerators(NamedTuple):
     """The accelerators of one vendor on this machine.
 
     Attributes:

@@ -1,6 +1,6 @@
 """Every setting of dlf, in groups that the commands combine; help and docs come from here.
 
-It is long because it is one table: who looks for a flag or a variable finds it here.
+It is long because it is one table of all flags and variables.
 """
 
 import re
@@ -9,7 +9,7 @@ from typing import Annotated
 import msgspec
 
 from dlf.task import placement, resources, scalars
-from dlf.task import worker as inside
+from dlf.task import worker as worker_flags
 from dlf.task.flag import Flag
 from dlf.task.mounts import Mount, mounts
 
@@ -449,20 +449,20 @@ class TaskSettings(Platform, frozen=True, kw_only=True):
         int,
         Flag("how often the operator may restart what failed", scalars.count(0), metavar="N"),
     ] = 0
-    worker: inside.Worker = "auto"
-    worker_image: inside.WorkerImage = ""
-    processes: inside.Processes = 1
-    process_env: inside.ProcessEnv = ""
-    grace: inside.Grace = inside.GRACE
-    wait_peers: inside.WaitPeers = False
-    wait_timeout: inside.WaitTimeout = inside.WAIT_TIMEOUT
-    hostfile: inside.Hostfile = ""
-    hostfile_form: inside.HostfileForm = "slots"
-    slots: inside.Slots = 0
-    remote: inside.Remote = False
-    remote_port: inside.RemotePort = inside.REMOTE_PORT
-    token_file: inside.TokenFile = inside.TOKEN_FILE
-    stacks: inside.Stacks = False
+    worker: worker_flags.Worker = "auto"
+    worker_image: worker_flags.WorkerImage = ""
+    processes: worker_flags.Processes = 1
+    process_env: worker_flags.ProcessEnv = ""
+    grace: worker_flags.Grace = worker_flags.GRACE_SECONDS
+    wait_peers: worker_flags.WaitPeers = False
+    wait_timeout: worker_flags.WaitTimeout = worker_flags.WAIT_TIMEOUT_SECONDS
+    hostfile: worker_flags.Hostfile = ""
+    hostfile_form: worker_flags.HostfileForm = "slots"
+    slots: worker_flags.Slots = 0
+    remote: worker_flags.Remote = False
+    remote_port: worker_flags.RemotePort = worker_flags.REMOTE_PORT
+    token_file: worker_flags.TokenFile = worker_flags.TOKEN_FILE
+    stacks: worker_flags.Stacks = False
     ttl: Annotated[
         float,
         Flag(

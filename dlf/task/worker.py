@@ -1,4 +1,4 @@
-"""What `dlf worker` does in training containers: flags of it, and of every framework."""
+"""The flags of `dlf worker`, which every framework has, too."""
 
 import re
 from typing import Annotated, TypeAlias
@@ -8,7 +8,7 @@ from dlf.task.flag import Flag
 
 
 def _where(text: str) -> str:
-    """Where the worker comes from.
+    """Where the worker's executable comes from.
 
     Raises:
         ValueError: for another word.
@@ -36,7 +36,7 @@ Processes: TypeAlias = Annotated[
 ProcessEnv: TypeAlias = Annotated[
     str,
     Flag(
-        "number the processes by variables instead of arguments, and split the cards among them",
+        "number the processes by variables instead of arguments, and share the GPUs out among them",
         scalars.choice("auto", "split", "share"),
         metavar="auto|split|share",
         form="optional",
@@ -73,7 +73,7 @@ HostfileForm: TypeAlias = Annotated[
 ]
 Slots: TypeAlias = Annotated[
     int,
-    Flag("slots in the host file; default: cards of a pod, or 1", scalars.count(0), metavar="N"),
+    Flag("slots in the host file; default: GPUs of a pod, or 1", scalars.count(0), metavar="N"),
 ]
 Remote: TypeAlias = Annotated[
     bool,
@@ -94,8 +94,8 @@ Stacks: TypeAlias = Annotated[
     Flag("let Python processes tell `dlf stacks` where they are", scalars.switch, form="switch"),
 ]
 
-GRACE = 10.0
-WAIT_TIMEOUT = 1800.0
+GRACE_SECONDS = 10.0
+WAIT_TIMEOUT_SECONDS = 1800.0
 REMOTE_PORT = 20022
 TOKEN_FILE = "/root/.ssh/id_rsa"  # noqa: S105 - a path
 """Where Volcano's ssh plugin and mpi-operator mount the key that is the job's alone."""

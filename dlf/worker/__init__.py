@@ -1,4 +1,5 @@
-"""`dlf worker`: what dlf does inside a training container, beside and before the user's command.
+"""`dlf worker`: what dlf does inside a training container, around the user's command.
 
-It stays small: it lives as long as the training, so nothing here imports msgspec, httpx or asyncio.
+Its memory is held for as long as the training runs, so nothing here imports msgspec, httpx or
+asyncio; `flags` does, and runs in a child process that ends at once.
 """

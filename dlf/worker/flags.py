@@ -1,4 +1,4 @@
-"""Reading the flags of `dlf worker` and looking around in the container; see `settings`."""
+"""Reads the flags of `dlf worker` and what they need of the container; see `worker_settings`."""
 
 import os
 from collections.abc import Mapping, Sequence
@@ -12,7 +12,7 @@ from dlf.local.accelerators import present
 from dlf.task import worker as flags
 from dlf.task.load import load, split
 from dlf.worker.peers import peers
-from dlf.worker.settings import USAGE
+from dlf.worker.worker_settings import USAGE
 
 
 class Flags(msgspec.Struct, frozen=True, kw_only=True):
@@ -20,9 +20,9 @@ class Flags(msgspec.Struct, frozen=True, kw_only=True):
 
     processes: flags.Processes = 1
     process_env: flags.ProcessEnv = ""
-    grace: flags.Grace = flags.GRACE
+    grace: flags.Grace = flags.GRACE_SECONDS
     wait_peers: flags.WaitPeers = False
-    wait_timeout: flags.WaitTimeout = flags.WAIT_TIMEOUT
+    wait_timeout: flags.WaitTimeout = flags.WAIT_TIMEOUT_SECONDS
     hostfile: flags.Hostfile = ""
     hostfile_form: flags.HostfileForm = "slots"
     slots: flags.Slots = 0
@@ -35,8 +35,8 @@ class Flags(msgspec.Struct, frozen=True, kw_only=True):
 GROUPS = (("Around the command", Flags),)
 
 
-def understood(argv: Sequence[str], env: Mapping[str, str], width: int) -> dict[str, Any]:
-    """The fields of `settings.Settings`, as plain values.
+def read_flags(argv: Sequence[str], env: Mapping[str, str], width: int) -> dict[str, Any]:
+    """The fields of `WorkerSettings`, as values that `marshal` can carry.
 
     Raises:
         UsageError: a flag is wrong.
@@ -45,27 +45,27 @@ def understood(argv: Sequence[str], env: Mapping[str, str], width: int) -> dict[
         from dlf.task.help import flags_text
 
         text = f"Usage:\n  {USAGE}\n\n{flags_text(GROUPS, width)}"
-        return {"help": text, "peers": ((), None, None), "cards": None}
+        return {"help": text, "peers": ((), None, None), "accelerators": None}
     arguments = split(argv, Flags)
     if arguments.positional:
         raise UsageError(f"unexpected argument {arguments.positional[0]!r}", f"write {USAGE}")
-    found = msgspec.structs.asdict(load(Flags, arguments, env))
+    values = msgspec.structs.asdict(load(Flags, arguments, env))
     job = peers(env, os.uname().nodename, _text)
-    if found["remote"] and found["processes"] > 1:
+    if values["remote"] and values["processes"] > 1:
         raise UsageError(
             "--remote starts the command once, in the first pod",
             "leave out --processes; the launcher starts the processes",
         )
-    if found["remote"] and job.own is None:
+    if values["remote"] and job.own is None:
         raise UsageError(
             "--remote: it is not known which pods the job has, and which one this is",
             "it works in pods of a Volcano Job, a PyTorchJob, a TFJob or an MPIJob",
         )
-    cards = present(_devices(), env)
-    return found | {
-        "slots": found["slots"] or _slots(env, found["processes"]),
+    own = present(_devices(), env)
+    return values | {
+        "slots": values["slots"] or _slots(env, values["processes"]),
         "peers": (list(job.hosts), job.own, job.master),
-        "cards": (cards.variable, cards.names) if cards else None,
+        "accelerators": (own.variable, own.names) if own else None,
     }
 
 

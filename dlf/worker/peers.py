@@ -1,4 +1,4 @@
-"""Which pods a job has and which one this is, from what its operator told this container. Pure.
+"""Which pods the job has and which one this is, by what its operator set in this container. Pure.
 
 Sources, the first that is there: Volcano's env and svc plugins (`VC_<TASK>_HOSTS`), the host file
 of an MPIJob, TensorFlow's TF_CONFIG, the rendezvous of a PyTorchJob (`MASTER_ADDR`, whose pods are
@@ -18,7 +18,7 @@ class Peers(NamedTuple):
 
     Attributes:
         hosts: their names or addresses, in the order of ranks.
-        own: which of them this is; None when that is not known.
+        own: index of this pod in `hosts`; None when that is not known.
         master: host and port where the ranks meet, or None.
     """
 
@@ -28,7 +28,7 @@ class Peers(NamedTuple):
 
     @property
     def first(self) -> bool:
-        """Whether this is the pod that others follow."""
+        """Whether this pod is rank 0."""
         return self.own == 0
 
     @property
@@ -63,9 +63,9 @@ def full_name(host: str, hosts: Iterable[str]) -> str:
 
 def _volcano(env: Mapping[str, str]) -> tuple[tuple[str, ...], int | None] | None:
     tasks = {
-        found[1]: tuple(value.split(","))
+        match[1]: tuple(value.split(","))
         for name, value in env.items()
-        if value and (found := _HOSTS.fullmatch(name))
+        if value and (match := _HOSTS.fullmatch(name))
     }
     if not tasks:
         return None

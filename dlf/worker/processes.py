@@ -2,9 +2,9 @@
 
 Every child is reaped, also those that this process inherits: it may be PID 1 of its container.
 
-When the process that was started ends, what is left of its group is stopped: SIGTERM, and SIGKILL
-when the grace is over. A number is signalled only while it is certainly that group's: the kernel
-gives no number away that still names a group, and one that is empty is forgotten at the next look.
+When the process that was started ends, the rest of its group is stopped: SIGTERM, then SIGKILL
+after the grace period. A group is signalled only while its number is certainly its own: the kernel
+does not reuse the number of a group that has processes, and empty groups are dropped soon.
 """
 
 import os
@@ -14,16 +14,16 @@ from functools import partial
 from typing import NoReturn
 
 from dlf.worker.loop import Loop
-from dlf.worker.programs import IGNORED_BY_PYTHON, NOT_RUN, CannotStart, find
+from dlf.worker.programs import IGNORED_BY_PYTHON, NOT_EXECUTABLE, CannotStart, find
 
-_LOOK = 0.05  # seconds between looks whether the rest of a group has ended
-_GIVE_UP = 5.0  # seconds; what SIGKILL does not end in that time is in the kernel's hands
-LOGIN = (
+_CHECK_SECONDS = 0.05  # between two checks whether leftover groups are empty
+_KILL_SECONDS = 5.0  # that SIGKILL may take; then a process is stuck in the kernel
+LOGIN_SIGNALS = (
     *IGNORED_BY_PYTHON,
     *(signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM),
     *(signal.SIGUSR1, signal.SIGUSR2, signal.SIGTSTP, signal.SIGTTIN, signal.SIGTTOU),
 )
-"""What sshd resets for a command, whatever it was started with itself."""
+"""The signals that sshd resets to their default for a command."""
 
 
 class Processes:
@@ -40,22 +40,22 @@ class Processes:
         self._grace = grace
         self._forwarded = tuple(forwarded)
         self._leaders: dict[int, Callable[[int], None]] = {}
-        self._rest: set[int] = set()
-        self._looking = False
+        self._leftover: set[int] = set()
+        self._checking = False
         self.reaped = 0
         signal.signal(signal.SIGCHLD, _wake_only)
         loop.on_signal(self.reap)
 
     def __bool__(self) -> bool:
         """Whether any process, or the rest of a group, still runs."""
-        return bool(self._leaders or self._rest)
+        return bool(self._leaders or self._leftover)
 
     def start(
         self,
         argv: Sequence[str],
         env: Mapping[str, str],
         streams: Sequence[int],
-        ended: Callable[[int], None],
+        on_exit: Callable[[int], None],
         reset: Sequence[signal.Signals] = IGNORED_BY_PYTHON,
     ) -> int:
         """Start a program as the leader of a new process group; return the group's number.
@@ -64,7 +64,7 @@ class Processes:
             argv: its command line; the program is looked for on the PATH of `env`.
             env: its whole environment.
             streams: what becomes its standard input, output and error.
-            ended: called with its exit code, 128 + n after signal n.
+            on_exit: called with its exit code, 128 + n after signal n.
             reset: signals that get their default effect.
 
         Raises:
@@ -72,7 +72,7 @@ class Processes:
         """
         program = find(argv[0], env)
         actions = [(os.POSIX_SPAWN_DUP2, stream, number) for number, stream in enumerate(streams)]
-        # A signal must find the group that it is for.
+        # A signal that comes now is delivered when its group is known.
         before = signal.pthread_sigmask(signal.SIG_BLOCK, self._forwarded)
         try:
             pid = os.posix_spawn(
@@ -84,42 +84,42 @@ class Processes:
                 setsigmask=before,
                 setsigdef=reset,
             )
-            self._leaders[pid] = ended
+            self._leaders[pid] = on_exit
         except OSError as error:
-            raise CannotStart(f"cannot run {argv[0]!r}: {error.strerror}", NOT_RUN) from None
+            raise CannotStart(f"cannot run {argv[0]!r}: {error.strerror}", NOT_EXECUTABLE) from None
         finally:
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
         return pid
 
-    def fork(self, work: Callable[[], int], ended: Callable[[int], None]) -> int:
+    def fork(self, work: Callable[[], int], on_exit: Callable[[int], None]) -> int:
         """Do work in a child of this process; return its number.
 
         Args:
             work: returns the exit code.
-            ended: called with it.
+            on_exit: called with it.
         """
         before = signal.pthread_sigmask(signal.SIG_BLOCK, self._forwarded)
         try:
             pid = os.fork()
             if not pid:
                 _work(work, self._forwarded, before)
-            self._leaders[pid] = ended
+            self._leaders[pid] = on_exit
         finally:
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
         return pid
 
     def signal(self, number: int, groups: Iterable[int] | None = None) -> None:
         """Send a signal to groups, by default to all. Safe in a signal handler."""
-        for group in list(groups if groups is not None else (*self._leaders, *self._rest)):
-            if group in self._leaders or group in self._rest:
+        for group in list(groups if groups is not None else (*self._leaders, *self._leftover)):
+            if group in self._leaders or group in self._leftover:
                 _killpg(group, number)
 
-    def stop(self, groups: Iterable[int], late: Callable[[list[int]], None]) -> None:
-        """SIGTERM to the groups, and SIGKILL to what is left of them after the grace.
+    def stop(self, groups: Iterable[int], on_late: Callable[[list[int]], None]) -> None:
+        """Send SIGTERM to the groups, and SIGKILL to those that are left after the grace period.
 
         Args:
             groups: to stop.
-            late: called with those that did not end in time, before they are killed.
+            on_late: called with those that are left, before they are killed.
         """
         stopped = list(groups)
         self.signal(signal.SIGTERM, stopped)
@@ -127,10 +127,10 @@ class Processes:
         def kill() -> None:
             left = [group for group in stopped if group in self._leaders]
             if left:
-                late(left)
+                on_late(left)
                 self.signal(signal.SIGKILL, left)
 
-        self._loop.later(self._grace, kill)
+        self._loop.call_later(self._grace, kill)
 
     def reap(self) -> None:
         """Take the exit code of every child that has ended."""
@@ -142,35 +142,35 @@ class Processes:
             if not pid:
                 return
             self.reaped += 1
-            ended = self._leaders.pop(pid, None)
-            if ended is None:
+            on_exit = self._leaders.pop(pid, None)
+            if on_exit is None:
                 continue
             if _killpg(pid, 0):
-                self._rest.add(pid)
+                self._leftover.add(pid)
                 _killpg(pid, signal.SIGTERM)
-                self._loop.later(self._grace, partial(self._kill_rest, pid))
-                if not self._looking:
-                    self._looking = True
-                    self._look()
-            ended(exit_code(status))
+                self._loop.call_later(self._grace, partial(self._kill_leftover, pid))
+                if not self._checking:
+                    self._checking = True
+                    self._check_leftover()
+            on_exit(exit_code(status))
 
-    def _look(self) -> None:
-        """Forget the groups that are empty."""
-        self._rest = {group for group in self._rest if _killpg(group, 0)}
-        self._looking = bool(self._rest)
-        if self._looking:
-            self._loop.later(_LOOK, self._look)
+    def _check_leftover(self) -> None:
+        """Drop the groups that are empty."""
+        self._leftover = {group for group in self._leftover if _killpg(group, 0)}
+        self._checking = bool(self._leftover)
+        if self._checking:
+            self._loop.call_later(_CHECK_SECONDS, self._check_leftover)
 
-    def _kill_rest(self, group: int) -> None:
-        if group in self._rest:
+    def _kill_leftover(self, group: int) -> None:
+        if group in self._leftover:
             _killpg(group, signal.SIGKILL)
-            self._loop.later(_GIVE_UP, lambda: self._rest.discard(group))
+            self._loop.call_later(_KILL_SECONDS, lambda: self._leftover.discard(group))
 
 
 def _work(
     work: Callable[[], int], forwarded: Iterable[signal.Signals], mask: Iterable[int]
 ) -> NoReturn:
-    """A forked child's whole life. It must not return into the program that it is a fork of."""
+    """Run in a forked child to its exit: it must never return into the parent's code."""
     code = 70
     try:
         os.setpgid(0, 0)
@@ -190,7 +190,7 @@ def exit_code(status: int) -> int:
 
 
 def _killpg(group: int, number: int) -> bool:
-    """Whether the group had a process to signal; zombies that others must reap count, too."""
+    """Whether the group had a process to signal; zombies of other parents count, too."""
     try:
         os.killpg(group, number)
     except ProcessLookupError:
@@ -201,4 +201,4 @@ def _killpg(group: int, number: int) -> bool:
 
 
 def _wake_only(_number: int, _frame: object) -> None:
-    """The loop is woken by the signal itself."""
+    """Nothing to do: the signal itself wakes the loop."""

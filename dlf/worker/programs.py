@@ -1,6 +1,6 @@
-"""Finding a program and becoming it: all that `dlf worker` does when nothing else is asked of it.
+"""Finds a program and becomes it by exec: all that `dlf worker` does without flags.
 
-This is on the way of every command, so it imports next to nothing.
+Every command is started through this, so it imports next to nothing.
 """
 
 import os
@@ -8,8 +8,8 @@ import signal
 from collections.abc import Mapping, Sequence
 from typing import NoReturn
 
-NOT_FOUND, NOT_RUN = 127, 126  # of a shell
-IGNORED_BY_PYTHON = (signal.SIGPIPE, signal.SIGXFSZ)  # a command expects the default
+NOT_FOUND, NOT_EXECUTABLE = 127, 126  # exit codes of a shell
+IGNORED_BY_PYTHON = (signal.SIGPIPE, signal.SIGXFSZ)  # a command expects their defaults
 
 
 class CannotStart(Exception):
@@ -36,12 +36,12 @@ def find(program: str, env: Mapping[str, str]) -> str:
     else:
         path = env.get("PATH") or os.defpath
         candidates = [f"{folder or '.'}/{program}" for folder in path.split(":")]
-    there = [path for path in candidates if os.path.isfile(path)]
-    for path in there:
+    existing = [path for path in candidates if os.path.isfile(path)]
+    for path in existing:
         if os.access(path, os.X_OK):
             return path
-    if there:
-        raise CannotStart(f"cannot run {program!r}: it is not executable", NOT_RUN)
+    if existing:
+        raise CannotStart(f"cannot run {program!r}: it is not executable", NOT_EXECUTABLE)
     where = "there is no such file" if "/" in program else "it is not on the PATH of this container"
     raise CannotStart(f"cannot run {program!r}: {where}", NOT_FOUND)
 
@@ -58,4 +58,4 @@ def replace(argv: Sequence[str], env: Mapping[str, str]) -> NoReturn:
     try:
         os.execve(program, list(argv), env)  # noqa: S606 - the shell is in argv, where there is one
     except OSError as error:
-        raise CannotStart(f"cannot run {argv[0]!r}: {error.strerror}", NOT_RUN) from None
+        raise CannotStart(f"cannot run {argv[0]!r}: {error.strerror}", NOT_EXECUTABLE) from None

@@ -1,35 +1,35 @@
-"""`dlf worker` from its settings to its exit code."""
+"""Runs `dlf worker`, from its settings to its exit code."""
 
 import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from dlf.errors import ExitCode, UsageError
+from dlf.worker.children import children
 from dlf.worker.loop import Loop
 from dlf.worker.peers import hostfile
-from dlf.worker.plan import children
 from dlf.worker.processes import Processes
 from dlf.worker.programs import CannotStart
 from dlf.worker.scratch import Scratch
-from dlf.worker.settings import Settings
 from dlf.worker.shell import adapted
 from dlf.worker.supervise import FORWARDED, Supervisor
+from dlf.worker.worker_settings import WorkerSettings
 
 if TYPE_CHECKING:
-    from dlf.worker.server import Server
+    from dlf.worker.remote_server import Server
 
-HOSTFILE = "DLF_WORKER_HOSTFILE"
-"""Variable that tells the command where its host file is."""
+HOSTFILE_VARIABLE = "DLF_WORKER_HOSTFILE"
+"""Environment variable that gives the command the path of its host file."""
 
-_FINISH = 5.0  # seconds to tell a pod that the command has ended
+_NOTIFY_SECONDS = 5.0  # to tell the other pods that the command has ended
 
 
 def run(
-    settings: Settings,
+    settings: WorkerSettings,
     command: Sequence[str],
     env: Mapping[str, str],
     self_command: Sequence[str],
-    say: Callable[[str], None],
+    notify: Callable[[str], None],
 ) -> int:
     """Run the command; its exit code.
 
@@ -38,12 +38,12 @@ def run(
         command: the user's command line.
         env: the environment of this process.
         self_command: words that run this dlf.
-        say: prints a line of dlf's own.
+        notify: prints a line of dlf's own.
 
     Raises:
         UsageError: something that the flags ask for cannot be done here.
     """
-    worker = _Worker(settings, env, self_command, say)
+    worker = _Worker(settings, env, self_command, notify)
     try:
         return worker.run(command)
     finally:
@@ -51,38 +51,38 @@ def run(
 
 
 class _Worker:
-    """One run, with what it has open."""
+    """One run, and what it holds: processes, listening socket, temporary directory."""
 
     def __init__(
         self,
-        settings: Settings,
+        settings: WorkerSettings,
         env: Mapping[str, str],
         self_command: Sequence[str],
-        say: Callable[[str], None],
+        notify: Callable[[str], None],
     ) -> None:
         self._settings = settings
         self._env = dict(env)
         self._self_command = self_command
-        self._say = say
+        self._notify = notify
         self._scratch = Scratch(env)
         self._loop = Loop()
         self._processes = Processes(self._loop, settings.grace, FORWARDED)
-        self._supervisor = Supervisor(self._loop, self._processes, say)
+        self._supervisor = Supervisor(self._loop, self._processes, notify)
         self._server: Server | None = None
-        self._served_out = False
+        self._job_finished = False
 
     def run(self, command: Sequence[str]) -> int:
         settings = self._settings
         if settings.hostfile:
             self._write_hostfile()
         if settings.stacks:
-            from dlf.worker.hook import install
+            from dlf.worker.stack_hook import install
 
             self._env |= install(self._scratch.folder("python"), self._env)
         if settings.remote:
             self._serve()
             if not settings.peers.first:
-                return self._until_finished()
+                return self._serve_until_finished()
         if settings.wait_peers or settings.remote:
             code = self._wait()
             if code:
@@ -95,22 +95,22 @@ class _Worker:
                     processes=settings.processes,
                     process_env=settings.process_env,
                     cpus=cpus(),
-                    cards=settings.cards,
+                    accelerators=settings.accelerators,
                 ),
                 self._loop.stop,
             )
         except CannotStart as error:
-            self._say(str(error))
+            self._notify(str(error))
             return self._finish(error.code)
         self._loop.run()
         return self._finish(self._supervisor.code)
 
     def close(self) -> None:
-        """Leave nothing behind."""
+        """Stop what runs, and remove what was created."""
         if self._server:
             self._server.close()
         while self._processes:
-            self._loop.turn(None)
+            self._loop.run_once(None)
         self._supervisor.drain()
         self._scratch.remove()
 
@@ -127,26 +127,26 @@ class _Worker:
             raise UsageError(
                 f"--hostfile={path!r}: {error.strerror}", "name a file that can be written"
             ) from None
-        self._env[HOSTFILE] = path
+        self._env[HOSTFILE_VARIABLE] = path
 
     def _serve(self) -> None:
         """Listen, and put `ssh` and `pdsh` before all others on the command's PATH."""
-        from dlf.worker.remote import PORT, TOKEN_FILE, read_key
-        from dlf.worker.server import Server
+        from dlf.worker.remote_commands import PORT_VARIABLE, TOKEN_FILE_VARIABLE, read_key
+        from dlf.worker.remote_server import Server
 
         settings = self._settings
         key = read_key(settings.token_file)
         programs = self._scratch.programs(("ssh", "pdsh"), self._self_command)
         self._env |= {
             "PATH": f"{programs}:{self._env.get('PATH') or os.defpath}",
-            PORT: str(settings.remote_port),
-            TOKEN_FILE: os.path.abspath(settings.token_file),
+            PORT_VARIABLE: str(settings.remote_port),
+            TOKEN_FILE_VARIABLE: os.path.abspath(settings.token_file),
         }
         own = settings.peers.hosts[settings.peers.own or 0]
         # Pods of the local runtime have addresses of their own, and share their ports.
         address = own if own.startswith("127.") else ""
         self._server = Server(
-            self._loop, self._processes, key, self._env, self._say, self._finished
+            self._loop, self._processes, key, self._env, self._notify, self._on_finished
         )
         try:
             self._server.listen(address, settings.remote_port)
@@ -155,15 +155,15 @@ class _Worker:
                 f"--remote_port={settings.remote_port}: {error.strerror}", "name another port"
             ) from None
 
-    def _finished(self) -> None:
-        self._served_out = True
+    def _on_finished(self) -> None:
+        self._job_finished = True
         self._loop.stop()
 
-    def _until_finished(self) -> int:
-        """Serve the first pod until it has ended, or somebody stops this one."""
-        while not self._served_out and not self._supervisor.stopped:
-            self._loop.turn(None)
-        return 0 if self._served_out else 128 + self._supervisor.stopped
+    def _serve_until_finished(self) -> int:
+        """Serve the first pod until its command has ended, or this pod is stopped."""
+        while not self._job_finished and not self._supervisor.stopped:
+            self._loop.run_once(None)
+        return 0 if self._job_finished else 128 + self._supervisor.stopped
 
     def _wait(self) -> int:
         """Wait for the peers in a child of this process, which a signal can end at any time."""
@@ -173,21 +173,25 @@ class _Worker:
         codes: list[int] = []
 
         def work() -> int:
-            from dlf.worker.waiting import Target, wait
+            from dlf.worker.wait_peers import PeerAddress, wait_for_peers
 
-            targets = [Target(host, port) for host in settings.peers.others]
+            addresses = [PeerAddress(host, port) for host in settings.peers.others]
             if master and not settings.remote and not settings.peers.first:
-                targets.append(Target(*master))
-            return 0 if wait(targets, settings.wait_timeout, self._say) else ExitCode.TIMEOUT
+                addresses.append(PeerAddress(*master))
+            return (
+                0
+                if wait_for_peers(addresses, settings.wait_timeout, self._notify)
+                else ExitCode.TIMEOUT
+            )
 
         self._processes.fork(work, codes.append)
         while not codes:
-            self._loop.turn(None)
+            self._loop.run_once(None)
         stopped = self._supervisor.stopped
         return 128 + stopped if stopped else codes[0]
 
     def _finish(self, code: int) -> int:
-        """Tell the other pods that it is over."""
+        """Tell the other pods that the command has ended; return its exit code."""
         if not self._server:
             return code
         self._server.close()
@@ -195,16 +199,23 @@ class _Worker:
         done: list[int] = []
 
         def work() -> int:
-            from dlf.worker.finishing import finish
-            from dlf.worker.remote import read_key
+            from dlf.worker.notify_finished import notify_finished
+            from dlf.worker.remote_commands import read_key
 
             key = read_key(settings.token_file)
-            finish(settings.peers.others, settings.remote_port, key, code, _FINISH, self._say)
+            notify_finished(
+                settings.peers.others,
+                settings.remote_port,
+                key,
+                code,
+                _NOTIFY_SECONDS,
+                self._notify,
+            )
             return 0
 
         self._processes.fork(work, done.append)
         while not done:
-            self._loop.turn(None)
+            self._loop.run_once(None)
         return code
 
 

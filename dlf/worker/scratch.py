@@ -1,4 +1,4 @@
-"""A directory of this run, for what the command is given: the host file, `ssh` and `pdsh`."""
+"""The worker's temporary directory: the host file, the stack hook, `ssh` and `pdsh`."""
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
@@ -7,7 +7,7 @@ from dlf.errors import UsageError
 
 
 class Scratch:
-    """Made when it is first needed; nobody else may write to it.
+    """Created when it is first needed; only this user may write to it.
 
     Args:
         env: TMPDIR is tried first; then /tmp, /dev/shm, which dlf mounts in every training
@@ -24,7 +24,7 @@ class Scratch:
         """Its path.
 
         Raises:
-            UsageError: nothing here can be written to.
+            UsageError: none of the places can be written to.
         """
         if not self._directory:
             name = f"dlf-worker-{os.urandom(8).hex()}"
@@ -55,7 +55,7 @@ class Scratch:
             path = f"{folder}/{name}"
             if len(self_command) == 1:
                 os.symlink(self_command[0], path)
-            else:  # an interpreter and its arguments; the name cannot tell it who it is
+            else:  # an interpreter and its arguments: argv[0] cannot say which program to be
                 import shlex
 
                 with open(path, "w", encoding="utf-8") as file:
@@ -64,7 +64,7 @@ class Scratch:
         return folder
 
     def remove(self) -> None:
-        """Delete it, with what is in it; a fork of its maker does not."""
+        """Delete it with its content; does nothing in a forked child."""
         if not self._directory or os.getpid() != self._owner:
             return
         for folder, _, files in os.walk(self._directory, topdown=False):

@@ -1,7 +1,7 @@
-"""Running a command line by the best shell that the image has, or by none.
+"""Runs a command line by bash, else by sh, else without a shell.
 
-Images made FROM scratch have no shell. A command line that needs none is taken apart into its words
-and run all the same.
+Images made FROM scratch have no shell. A command line without shell syntax is split into its words
+and run directly.
 """
 
 from collections.abc import Mapping, Sequence
@@ -13,7 +13,7 @@ _SYNTAX = r"[$`;&|<>()*?#~\n\[{]|^\s*\w+="
 
 
 def by_shell(command: str, env: Mapping[str, str]) -> list[str]:
-    """The words that run a command line.
+    """The argv that runs a command line.
 
     Raises:
         CannotStart: it needs a shell, and the image has none.

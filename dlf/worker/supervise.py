@@ -1,9 +1,9 @@
-"""Several processes of one command as if they were one: their output, their signals, their end.
+"""Runs the processes of one command as if they were one: output, signals, exit code.
 
 - Output goes on line by line with the prefix `[I] `; one process alone has this one's streams.
-- The first that fails ends the others; its exit code is the whole's.
-- Signals go to all. What SIGTERM from outside starts takes as long as the processes need, as
-  without dlf: whoever sent it has a limit of its own.
+- The first that fails stops the others; its exit code is the result.
+- Signals go to all. After SIGTERM from outside the processes may take as long as they need, as
+  without dlf: its sender, such as the kubelet, has a limit of its own.
 """
 
 import os
@@ -12,9 +12,9 @@ import signal
 from collections.abc import Callable, Sequence
 from functools import partial
 
-from dlf.worker.lines import PrefixedLines
+from dlf.worker.children import Child
 from dlf.worker.loop import READ, Loop
-from dlf.worker.plan import Child
+from dlf.worker.prefixed_lines import PrefixedLines
 from dlf.worker.processes import Processes
 from dlf.worker.programs import CannotStart
 
@@ -28,8 +28,8 @@ FORWARDED = (
     signal.SIGCONT,
     signal.SIGWINCH,
 )
-_STOPS = {signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM}
-_CHUNK = 1 << 16  # bytes; as much as a pipe holds
+_STOP_SIGNALS = {signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM}
+_CHUNK_BYTES = 1 << 16  # as much as a pipe holds
 
 
 class Supervisor:
@@ -38,19 +38,19 @@ class Supervisor:
     Args:
         loop: of this process.
         processes: of this process.
-        say: prints a line of dlf's own.
+        notify: prints a line of dlf's own.
 
     Attributes:
         code: the first failure's exit code, or 0.
         stopped: the signal from outside that asked for the end first, or 0.
     """
 
-    def __init__(self, loop: Loop, processes: Processes, say: Callable[[str], None]) -> None:
+    def __init__(self, loop: Loop, processes: Processes, notify: Callable[[str], None]) -> None:
         self._loop = loop
         self._processes = processes
-        self._say = say
+        self._notify = notify
         self._running: dict[int, int] = {}  # group -> index
-        self._streams: dict[int, tuple[int, PrefixedLines]] = {}  # pipe -> where to, its lines
+        self._streams: dict[int, tuple[int, PrefixedLines]] = {}  # pipe -> target, lines
         self._starting = False
         self._several = False
         self.code = 0
@@ -81,7 +81,7 @@ class Supervisor:
         except CannotStart as error:
             if not self._running:
                 raise
-            self._say(str(error))
+            self._notify(str(error))
             self._fail(error.code)
         finally:
             os.close(null)
@@ -91,7 +91,7 @@ class Supervisor:
             ended()
 
     def drain(self) -> None:
-        """Write what is in the pipes, when nobody is left to wait for."""
+        """Write what is left in the pipes, after all processes have ended."""
         for pipe in list(self._streams):
             while pipe in self._streams and self._copy(pipe):
                 pass
@@ -130,7 +130,9 @@ class Supervisor:
         if code:
             if self._several:
                 more = f"; stopping the other {len(self._running)}" if self._running else ""
-                self._say(f"process {index} {_words(code)}{'' if self.stopped else more}")
+                self._notify(
+                    f"process {index} {_describe_exit(code)}{'' if self.stopped else more}"
+                )
             self._fail(code)
         if not self._running and not self._starting:
             self._ended()
@@ -139,22 +141,22 @@ class Supervisor:
         first = not self.code
         self.code = self.code or code
         if first and not self.stopped:
-            self._processes.stop(list(self._running), self._late)
+            self._processes.stop(list(self._running), self._report_late)
 
-    def _late(self, groups: list[int]) -> None:
+    def _report_late(self, groups: list[int]) -> None:
         indexes = ", ".join(str(self._running[group]) for group in groups if group in self._running)
-        self._say(f"process {indexes} did not end after SIGTERM and is killed")
+        self._notify(f"process {indexes} did not end after SIGTERM and is killed")
 
     def _forward(self, number: int, _frame: object) -> None:
-        """Runs as a signal handler: also while a reader of the output does not read."""
-        self.stopped = self.stopped or (number if number in _STOPS else 0)
+        """Forward in the handler itself: the loop may be blocked by a slow reader of the output."""
+        self.stopped = self.stopped or (number if number in _STOP_SIGNALS else 0)
         self._processes.signal(number)
 
     def _copy(self, pipe: int) -> bool:
-        """Copy a piece; False when there is none now, or no more ever."""
+        """Copy a chunk; False when there is none now, or the pipe has ended."""
         target, lines = self._streams[pipe]
         try:
-            chunk = os.read(pipe, _CHUNK)
+            chunk = os.read(pipe, _CHUNK_BYTES)
         except BlockingIOError:
             return False
         if not chunk:
@@ -166,13 +168,13 @@ class Supervisor:
     def _close(self, pipe: int) -> None:
         target, lines = self._streams.pop(pipe, (0, None))
         if lines is not None:
-            self._loop.forget(pipe)
+            self._loop.unwatch(pipe)
             os.close(pipe)
             write(target, lines.close())
 
 
 def write(target: int, data: bytes) -> None:
-    """Write all of it; output that nobody can read is dropped, and the training goes on."""
+    """Write all of it; if the reader has gone it is dropped, and the training goes on."""
     view = memoryview(data)
     while view:
         try:
@@ -183,7 +185,7 @@ def write(target: int, data: bytes) -> None:
             return
 
 
-def _words(code: int) -> str:
+def _describe_exit(code: int) -> str:
     if code <= 128:
         return f"failed with exit code {code}"
     try:

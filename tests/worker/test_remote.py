@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from worker.test_worker import PROJECT
 
-from dlf.worker import channel
+from dlf.worker import remote_protocol as protocol
 
 _HANG_UP = b""
 
@@ -137,12 +137,12 @@ def test_a_pod_that_serves_ends_with_sigterm(job: Job) -> None:
 
 def _proved(job: Job, connection: socket.socket, secret: bytes) -> tuple[bytes, bytes, bytes]:
     """Do the client's part; what the server answered, and both random numbers."""
-    ours = secrets.token_bytes(channel.NONCE)
-    connection.sendall(channel.MAGIC + ours)
-    theirs = connection.recv(channel.NONCE, socket.MSG_WAITALL)
-    connection.sendall(channel.proof(channel.key(secret), "client", ours, theirs))
+    ours = secrets.token_bytes(protocol.NONCE_BYTES)
+    connection.sendall(protocol.MAGIC + ours)
+    theirs = connection.recv(protocol.NONCE_BYTES, socket.MSG_WAITALL)
+    connection.sendall(protocol.proof(protocol.derive_key(secret), "client", ours, theirs))
     try:
-        return connection.recv(channel.PROOF, socket.MSG_WAITALL), ours, theirs
+        return connection.recv(protocol.PROOF_BYTES, socket.MSG_WAITALL), ours, theirs
     except ConnectionResetError:
         return _HANG_UP, ours, theirs
 
@@ -168,17 +168,17 @@ def test_what_was_recorded_cannot_be_sent_again(job: Job, tmp_path: Path) -> Non
     mark = tmp_path / "ran"
     with job.connect(1) as connection:
         answer, ours, theirs = _proved(job, connection, job.secret)
-        key = channel.key(job.secret)
-        assert channel.proof(key, "server", ours, theirs) == answer
-        sender = channel.Sender(key, "client", ours, theirs)
-        command = sender.frame(channel.COMMAND, f"echo >> {mark}".encode())
+        key = protocol.derive_key(job.secret)
+        assert protocol.proof(key, "server", ours, theirs) == answer
+        sender = protocol.Sender(key, "client", ours, theirs)
+        command = sender.frame(protocol.COMMAND, f"echo >> {mark}".encode())
         connection.sendall(command)
-        receiver = channel.Receiver(key, "server", ours, theirs)
-        assert [(channel.EXIT, b"\0")] == list(receiver.feed(connection.recv(64)))
+        receiver = protocol.Receiver(key, "server", ours, theirs)
+        assert [(protocol.EXIT, b"\0")] == list(receiver.feed(connection.recv(64)))
     with job.connect(1) as connection:
-        recorded = channel.MAGIC + ours + channel.proof(key, "client", ours, theirs) + command
+        recorded = protocol.MAGIC + ours + protocol.proof(key, "client", ours, theirs) + command
         connection.sendall(recorded)
-        fresh = connection.recv(channel.NONCE, socket.MSG_WAITALL)
+        fresh = connection.recv(protocol.NONCE_BYTES, socket.MSG_WAITALL)
         assert fresh != theirs
         assert _hung_up(connection)
     assert "\n" == mark.read_text()
@@ -205,7 +205,7 @@ def test_ten_thousand_strangers_do_no_harm(job: Job) -> None:
     assert _resident(pod.pid) - before < 2048  # KiB
     with job.connect(1) as connection:
         answer, ours, theirs = _proved(job, connection, job.secret)
-        assert channel.proof(channel.key(job.secret), "server", ours, theirs) == answer
+        assert protocol.proof(protocol.derive_key(job.secret), "server", ours, theirs) == answer
     pod.terminate()
     _, err = pod.communicate(timeout=60)
     assert (143, 1) == (pod.returncode, len(err.splitlines()))

@@ -10,7 +10,7 @@ import pytest
 from worker.test_worker import PROJECT, started
 
 from dlf.inspect.stacks import ProcessState, report
-from dlf.worker.here import catches
+from dlf.worker.process_states import catches
 
 _SCRIPT = """
 import os, time

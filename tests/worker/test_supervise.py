@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import pytest
 
+from dlf.worker.children import Child
 from dlf.worker.loop import Loop
-from dlf.worker.plan import Child
 from dlf.worker.processes import Processes
 from dlf.worker.supervise import FORWARDED, Supervisor
 

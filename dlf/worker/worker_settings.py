@@ -1,4 +1,4 @@
-"""The flags of `dlf worker`, and what they come to in this container.
+"""The flags of `dlf worker`, as values, with what dlf found out for them in this container.
 
 They are read in a child process: the modules that read flags take four megabytes, which would be
 held for as long as the training runs.
@@ -10,19 +10,19 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from dlf.errors import DlfError, UsageError
+from dlf.local.accelerators import Accelerators
 from dlf.worker.peers import Peers
-from dlf.worker.plan import Cards
 
 USAGE = "dlf worker [flags] -- COMMAND"
 
 
-class Settings(NamedTuple):
-    """The flags, with the same names, and what was found for them.
+class WorkerSettings(NamedTuple):
+    """The flags, by their names, and what they need of the container.
 
     Attributes:
         peers: the pods of the job.
-        cards: accelerators of this container.
-        help: the text that was asked for, or "".
+        accelerators: accelerators of this container.
+        help: the text of `--help` if that was given, or "".
     """
 
     processes: int = 1
@@ -38,11 +38,11 @@ class Settings(NamedTuple):
     token_file: str = ""
     stacks: bool = False
     peers: Peers = Peers()
-    cards: Cards | None = None
+    accelerators: Accelerators | None = None
     help: str = ""
 
 
-def read(flags: Sequence[str], env: Mapping[str, str], width: int) -> Settings:
+def read_settings(flags: Sequence[str], env: Mapping[str, str], width: int) -> WorkerSettings:
     """The settings of a command line without its command.
 
     Raises:
@@ -51,7 +51,7 @@ def read(flags: Sequence[str], env: Mapping[str, str], width: int) -> Settings:
     source, sink = os.pipe2(os.O_CLOEXEC)
     pid = os.fork()
     if not pid:
-        _answer(sink, flags, env, width)
+        _send_settings(sink, flags, env, width)
     os.close(sink)
     with os.fdopen(source, "rb") as file:
         answer = file.read()
@@ -62,18 +62,20 @@ def read(flags: Sequence[str], env: Mapping[str, str], width: int) -> Settings:
     if kind == "bug":
         raise RuntimeError(content)
     hosts, own, master = content.pop("peers")
-    cards = content.pop("cards")
-    return Settings(
-        peers=Peers(tuple(hosts), own, master), cards=Cards(*cards) if cards else None, **content
+    accelerators = content.pop("accelerators")
+    return WorkerSettings(
+        peers=Peers(tuple(hosts), own, master),
+        accelerators=Accelerators(*accelerators) if accelerators else None,
+        **content,
     )
 
 
-def _answer(sink: int, flags: Sequence[str], env: Mapping[str, str], width: int) -> None:
+def _send_settings(sink: int, flags: Sequence[str], env: Mapping[str, str], width: int) -> None:
     answer: tuple[str, Any]
     try:
-        from dlf.worker.flags import understood
+        from dlf.worker.flags import read_flags
 
-        answer = ("found", understood(flags, env, width))
+        answer = ("found", read_flags(flags, env, width))
     except DlfError as error:
         answer = ("wrong", (error.message, error.hint))
     except BaseException:

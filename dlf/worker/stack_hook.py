@@ -1,10 +1,10 @@
-"""A hook for the Python processes of a command, so that they tell their stacks when asked.
+"""A `sitecustomize` for the command's Python processes, which makes them dump stacks on a signal.
 
 It touches nothing in the image: a directory first on PYTHONPATH holds a `sitecustomize.py`, which
 every Python imports at its start unless it runs isolated (-I) or without site (-S). It registers
 `faulthandler` on a real-time signal that nothing uses, then imports the image's own
-`sitecustomize`, if there is one. With `faulthandler` the stack is told also of a process that hangs
-in C, as in a collective: no bytecode has to run.
+`sitecustomize`, if there is one. `faulthandler` also dumps the stack of a process
+that hangs in C, as in a collective: no bytecode has to run.
 """
 
 import os
@@ -40,9 +40,9 @@ _dlf()
 
 
 def install(directory: str, env: Mapping[str, str]) -> dict[str, str]:
-    """Write the hook into a directory of its own; the variables that make Python find it."""
+    """Write the hook into a directory of its own; return the variables that make Python find it."""
     with open(f"{directory}/sitecustomize.py", "w", encoding="utf-8") as file:
         file.write(_CODE)
     os.chmod(directory, 0o700)
-    rest = env.get("PYTHONPATH", "")
-    return {"PYTHONPATH": f"{directory}:{rest}" if rest else directory}
+    given = env.get("PYTHONPATH", "")
+    return {"PYTHONPATH": f"{directory}:{given}" if given else directory}

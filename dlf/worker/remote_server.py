@@ -1,8 +1,8 @@
-"""The side of `--remote` that runs commands for the job's other pods.
+"""Listens for the job's other pods, which `--remote` lets run commands here.
 
-A connection that has not proved the job's secret costs little: some bytes, one of `_STRANGERS`
-places, ten seconds at most. When the places are taken, the oldest gives way. The first refusal is
-told, the others are counted.
+A connection that has not proved the job's secret costs little: some bytes, one of
+`_MAX_HANDSHAKES` places, ten seconds at most. When no place is free, the oldest such connection is
+closed. The first refusal is reported, the others are only counted.
 """
 
 import os
@@ -10,29 +10,29 @@ import socket
 import time
 from collections.abc import Callable, Mapping
 
-from dlf.worker import channel
-from dlf.worker.channel import Receiver, Sender
+from dlf.worker import remote_protocol as protocol
 from dlf.worker.loop import READ, Loop
 from dlf.worker.processes import Processes
-from dlf.worker.session import Session
+from dlf.worker.remote_protocol import Receiver, Sender
+from dlf.worker.remote_session import Session
 
-_STRANGERS = 64
-_HANDSHAKE = 10.0  # seconds
-_SWEEP = 1.0
-_SESSIONS = 1024
+_MAX_HANDSHAKES = 64
+_HANDSHAKE_SECONDS = 10.0
+_SWEEP_SECONDS = 1.0
+_MAX_SESSIONS = 1024
 _BACKLOG = 128
-_PAUSE = 1.0  # seconds without accepting, when there are no descriptors
+_ACCEPT_PAUSE_SECONDS = 1.0  # when there are no file descriptors left
 
 
 class Server:
-    """Listens, and runs what is asked for with the right proof.
+    """Runs the commands of connections that prove the job's secret.
 
     Args:
         loop: of this process.
         processes: of this process.
-        key: from `channel.key`.
+        key: from `derive_key`.
         env: the environment of the commands.
-        say: prints a line of dlf's own.
+        notify: prints a line of dlf's own.
         finished: called when the first pod says that its command has ended.
     """
 
@@ -42,7 +42,7 @@ class Server:
         processes: Processes,
         key: bytes,
         env: Mapping[str, str],
-        say: Callable[[str], None],
+        notify: Callable[[str], None],
         finished: Callable[[], None],
     ) -> None:
         self.refused = 0
@@ -51,9 +51,9 @@ class Server:
         self._processes = processes
         self._key = key
         self._env = env
-        self._say = say
+        self._notify = notify
         self._finished = finished
-        self._strangers: dict[_Handshake, None] = {}
+        self._handshakes: dict[_Handshake, None] = {}
         self._sweeping = False
         self._socket: socket.socket | None = None
 
@@ -63,20 +63,20 @@ class Server:
         Raises:
             OSError: the port is taken.
         """
-        self._socket = _listening(address, port)
+        self._socket = _listener(address, port)
         self._socket.setblocking(False)
         self._loop.watch(self._socket.fileno(), READ, self._accept)
 
     def close(self) -> None:
-        """Accept no more, and end what runs."""
+        """Stop listening, and stop all commands."""
         if self._socket:
-            self._loop.forget(self._socket.fileno())
+            self._loop.unwatch(self._socket.fileno())
             self._socket.close()
             self._socket = None
-        for stranger in list(self._strangers):
-            stranger.close()
+        for handshake in list(self._handshakes):
+            handshake.close()
         for session in list(self.sessions):
-            session.abandon()
+            session.close()
 
     def _accept(self) -> None:
         if self._socket is None:
@@ -86,49 +86,49 @@ class Server:
         except (BlockingIOError, ConnectionError):
             return
         except OSError:  # too many open files, here or in the whole system
-            listening = self._socket
-            self._loop.forget(listening.fileno())
-            self._loop.later(_PAUSE, lambda: self._again(listening))
+            listener = self._socket
+            self._loop.unwatch(listener.fileno())
+            self._loop.call_later(_ACCEPT_PAUSE_SECONDS, lambda: self._resume(listener))
             return
         connection.setblocking(False)
-        if len(self._strangers) >= _STRANGERS:
-            next(iter(self._strangers)).close()
-        self._strangers[_Handshake(self, connection, str(address[0]))] = None
+        if len(self._handshakes) >= _MAX_HANDSHAKES:
+            next(iter(self._handshakes)).close()
+        self._handshakes[_Handshake(self, connection, str(address[0]))] = None
         if not self._sweeping:
             self._sweeping = True
-            self._loop.later(_SWEEP, self._sweep)
+            self._loop.call_later(_SWEEP_SECONDS, self._sweep)
 
     def _sweep(self) -> None:
-        """Refuse those that take too long. One timer for all: a timer each would hold them."""
+        """Refuse handshakes that take too long, by one timer for all."""
         now = time.monotonic()
-        for stranger in list(self._strangers):
-            stranger.refuse_after(now)
-        self._sweeping = bool(self._strangers)
+        for handshake in list(self._handshakes):
+            handshake.refuse_after(now)
+        self._sweeping = bool(self._handshakes)
         if self._sweeping:
-            self._loop.later(_SWEEP, self._sweep)
+            self._loop.call_later(_SWEEP_SECONDS, self._sweep)
 
-    def _again(self, listening: socket.socket) -> None:
-        if self._socket is listening:
-            self._loop.watch(listening.fileno(), READ, self._accept)
+    def _resume(self, listener: socket.socket) -> None:
+        if self._socket is listener:
+            self._loop.watch(listener.fileno(), READ, self._accept)
 
     def refuse(self, address: str) -> None:
-        """Count a connection that had no right to be, and tell the first."""
+        """Count a connection without the secret; report the first."""
         self.refused += 1
         if self.refused == 1:
-            self._say(
+            self._notify(
                 f"refused a connection from {address} without the job's secret;"
-                " further ones are not told"
+                " further ones are not reported"
             )
 
-    def gone(self, stranger: "_Handshake") -> None:
+    def handshake_ended(self, handshake: "_Handshake") -> None:
         """A handshake is over."""
-        self._strangers.pop(stranger, None)
+        self._handshakes.pop(handshake, None)
 
-    def proved(
+    def authenticated(
         self, connection: socket.socket, address: str, sender: Sender, receiver: Receiver
     ) -> None:
         """A connection has proved the secret."""
-        if len(self.sessions) >= _SESSIONS:
+        if len(self.sessions) >= _MAX_SESSIONS:
             connection.close()
             return
         session = Session(
@@ -151,7 +151,7 @@ class Server:
 
     @property
     def loop(self) -> Loop:
-        """That everything waits in."""
+        """The loop of this process."""
         return self._loop
 
 
@@ -163,34 +163,34 @@ class _Handshake:
         self._connection = connection
         self._address = address
         self._read = b""
-        self._nonce = b""  # ours, once the other one's is known
+        self._nonce = b""  # ours, once the client's is known
         self._open = True
-        server.loop.watch(connection.fileno(), READ, self._ready)
-        self._deadline = time.monotonic() + _HANDSHAKE
+        server.loop.watch(connection.fileno(), READ, self._on_ready)
+        self._deadline = time.monotonic() + _HANDSHAKE_SECONDS
 
     def close(self) -> None:
-        """Let it go."""
+        """Close the connection."""
         if self._open:
             self._release()
             self._connection.close()
 
     def _release(self) -> None:
         self._open = False
-        self._server.loop.forget(self._connection.fileno())
-        self._server.gone(self)
+        self._server.loop.unwatch(self._connection.fileno())
+        self._server.handshake_ended(self)
 
     def refuse_after(self, now: float) -> None:
-        """Refuse it when its time is over."""
+        """Refuse it if its time is over at `now`."""
         if now > self._deadline:
             self._refuse()
 
     def _refuse(self) -> None:
-        if self._read:  # a look whether the port is open is no attempt
+        if self._read:  # a probe of the port sends nothing, and is no attempt
             self._server.refuse(self._address)
         self.close()
 
-    def _ready(self) -> None:
-        wanted = channel.HELLO + (channel.PROOF if self._nonce else 0)
+    def _on_ready(self) -> None:
+        wanted = protocol.HELLO_BYTES + (protocol.PROOF_BYTES if self._nonce else 0)
         try:
             data = self._connection.recv(wanted - len(self._read))
         except BlockingIOError:
@@ -198,27 +198,27 @@ class _Handshake:
         except OSError:
             data = b""
         self._read += data
-        if not data or not channel.MAGIC.startswith(self._read[: len(channel.MAGIC)]):
+        if not data or not protocol.MAGIC.startswith(self._read[: len(protocol.MAGIC)]):
             self._refuse()
             return
         if len(self._read) < wanted:
             return
-        theirs = self._read[len(channel.MAGIC) : channel.HELLO]
+        theirs = self._read[len(protocol.MAGIC) : protocol.HELLO_BYTES]
         if not self._nonce:
-            self._nonce = os.urandom(channel.NONCE)
+            self._nonce = os.urandom(protocol.NONCE_BYTES)
             self._send(self._nonce)
             return
-        given = self._read[channel.HELLO :]
+        given = self._read[protocol.HELLO_BYTES :]
         key, ours = self._server.key, self._nonce
-        if not channel.proves(key, "client", theirs, ours, given):
+        if not protocol.verify(key, "client", theirs, ours, given):
             self._refuse()
             return
-        self._send(channel.proof(key, "server", theirs, ours))
+        self._send(protocol.proof(key, "server", theirs, ours))
         if self._open:
             self._release()
             sender = Sender(key, "server", theirs, ours)
             receiver = Receiver(key, "client", theirs, ours)
-            self._server.proved(self._connection, self._address, sender, receiver)
+            self._server.authenticated(self._connection, self._address, sender, receiver)
 
     def _send(self, data: bytes) -> None:
         """A fresh connection takes these few bytes at once."""
@@ -230,8 +230,8 @@ class _Handshake:
             self.close()
 
 
-def _listening(address: str, port: int) -> socket.socket:
-    """IPv6 and IPv4 at once for every address, where the kernel has both."""
+def _listener(address: str, port: int) -> socket.socket:
+    """A listening socket; with address "" for IPv6 and IPv4, where the kernel has both."""
     if address:
         return socket.create_server((address, port), backlog=_BACKLOG)
     if socket.has_dualstack_ipv6():
@@ -240,6 +240,6 @@ def _listening(address: str, port: int) -> socket.socket:
             return socket.create_server(
                 ("::", port), family=both, backlog=_BACKLOG, dualstack_ipv6=True
             )
-        except OSError:  # compiled in, and switched off
+        except OSError:  # IPv6 is compiled in, and switched off
             pass
     return socket.create_server(("0.0.0.0", port), backlog=_BACKLOG)  # noqa: S104 - pods call it

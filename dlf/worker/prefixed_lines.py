@@ -4,7 +4,7 @@ Lines end at `\n` only; other bytes pass as they are. A line of more than a mebi
 that a process that never ends its line takes bounded memory.
 """
 
-_LIMIT = 1 << 20  # bytes of one line
+_MAX_LINE_BYTES = 1 << 20
 
 
 class PrefixedLines:
@@ -16,7 +16,7 @@ class PrefixedLines:
 
     def __init__(self, prefix: bytes) -> None:
         self._prefix = prefix
-        self._open: list[bytes] = []
+        self._partial: list[bytes] = []
         self._size = 0
 
     def feed(self, chunk: bytes) -> bytes:
@@ -24,18 +24,18 @@ class PrefixedLines:
         head, newline, tail = chunk.rpartition(b"\n")
         if not newline:
             return self._hold(chunk)
-        lines = b"".join([*self._open, head])
-        self._open, self._size = [], 0
+        lines = b"".join([*self._partial, head])
+        self._partial, self._size = [], 0
         prefixed = self._prefix + lines.replace(b"\n", b"\n" + self._prefix) + b"\n"
         return prefixed + self._hold(tail)
 
     def close(self) -> bytes:
         """The last line, if it was not ended; it is ended here."""
-        last, self._open, self._size = b"".join(self._open), [], 0
+        last, self._partial, self._size = b"".join(self._partial), [], 0
         return self._prefix + last + b"\n" if last else b""
 
     def _hold(self, part: bytes) -> bytes:
         if part:
-            self._open.append(part)
+            self._partial.append(part)
             self._size += len(part)
-        return self.close() if self._size > _LIMIT else b""
+        return self.close() if self._size > _MAX_LINE_BYTES else b""

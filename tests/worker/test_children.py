@@ -2,16 +2,22 @@
 
 import pytest
 
-from dlf.worker.plan import Cards, children, numbered
+from dlf.local.accelerators import Accelerators
+from dlf.worker.children import children, numbered
 
-_TWO = Cards("CUDA_VISIBLE_DEVICES", ("0", "1"))
+_TWO = Accelerators("CUDA_VISIBLE_DEVICES", ("0", "1"))
 
 
 def _env(
-    processes: int, process_env: str, cards: Cards | None = None, **env: str
+    processes: int, process_env: str, accelerators: Accelerators | None = None, **env: str
 ) -> list[dict[str, str]]:
     made = children(
-        ["train"], env, processes=processes, process_env=process_env, cpus=8, cards=cards
+        ["train"],
+        env,
+        processes=processes,
+        process_env=process_env,
+        cpus=8,
+        accelerators=accelerators,
     )
     return [child.env for child in made]
 
@@ -19,7 +25,12 @@ def _env(
 def test_processes_are_numbered_as_in_the_platforms_recipe() -> None:
     """`start.sh` appends --process_index I --process_num N; the environment is the container's."""
     made = children(
-        ["python", "t.py", "--lr", "1"], {"A": "b"}, processes=2, process_env="", cpus=8, cards=_TWO
+        ["python", "t.py", "--lr", "1"],
+        {"A": "b"},
+        processes=2,
+        process_env="",
+        cpus=8,
+        accelerators=_TWO,
     )
     assert [
         (
@@ -56,7 +67,7 @@ def test_arguments_reach_the_users_command(command: str, expected: str) -> None:
 
 
 def test_one_process_is_the_command_itself() -> None:
-    made = children(["train"], {}, processes=1, process_env="", cpus=8, cards=None)
+    made = children(["train"], {}, processes=1, process_env="", cpus=8, accelerators=None)
     assert [(0, ["train"], {})] == made
 
 
@@ -73,7 +84,7 @@ def test_a_number_of_threads_that_is_set_stays() -> None:
 
 
 @pytest.mark.parametrize(
-    ("cards", "processes", "expected"),
+    ("accelerators", "processes", "expected"),
     [
         pytest.param(4, 2, ["0,1", "2,3"], id="equal parts"),
         pytest.param(3, 2, ["0", "1,2"], id="as equal as they can be"),
@@ -81,11 +92,11 @@ def test_a_number_of_threads_that_is_set_stays() -> None:
         pytest.param(2, 4, ["0", "0", "1", "1"], id="two on each"),
     ],
 )
-def test_cards_are_split(cards: int, processes: int, expected: list[str]) -> None:
-    names = Cards("CUDA_VISIBLE_DEVICES", tuple(map(str, range(cards))))
+def test_accelerators_are_split(accelerators: int, processes: int, expected: list[str]) -> None:
+    names = Accelerators("CUDA_VISIBLE_DEVICES", tuple(map(str, range(accelerators))))
     assert expected == [env[names.variable] for env in _env(processes, "split", names)]
 
 
-def test_shared_cards_are_left_as_they_are() -> None:
+def test_shared_accelerators_are_left_as_they_are() -> None:
     given = [env.get("CUDA_VISIBLE_DEVICES") for env in _env(2, "share", _TWO)]
     assert [None, None] == given

@@ -1,11 +1,13 @@
-"""From the flags to processes: what each is called with and told. Pure.
+"""The processes that `dlf worker` starts: the command line and environment of each. Pure.
 
-`--processes N` starts the command N times. Each is told its number by two arguments at the end, as
-the platform's users write it in `start.sh`, or by environment variables (`--process_env`).
+`--processes N` starts the command N times. Each gets its number in two arguments at the end, as
+the platform's users write it in `start.sh`, or in environment variables (`--process_env`).
 """
 
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
+
+from dlf.local.accelerators import Accelerators
 
 _THREADS = (
     "OMP_NUM_THREADS",
@@ -13,18 +15,6 @@ _THREADS = (
     "OPENBLAS_NUM_THREADS",
     "NUMEXPR_NUM_THREADS",
 )
-
-
-class Cards(NamedTuple):
-    """The accelerators that this container may use.
-
-    Attributes:
-        variable: selects them, such as CUDA_VISIBLE_DEVICES.
-        names: its values: indexes, or UUIDs.
-    """
-
-    variable: str
-    names: tuple[str, ...]
 
 
 class Child(NamedTuple):
@@ -48,7 +38,7 @@ def children(
     processes: int,
     process_env: str,
     cpus: int,
-    cards: Cards | None,
+    accelerators: Accelerators | None,
 ) -> list[Child]:
     """The processes of a command.
 
@@ -57,10 +47,10 @@ def children(
         env: the environment of all.
         processes: how many.
         process_env: "" appends `--process_index I --process_num N` to each command line;
-            `auto` and `split` set variables and give each process cards of its own, `share`
-            sets variables and lets all see all cards.
+            `auto` and `split` set variables and give each process accelerators of its own, `share`
+            sets variables and lets all see all accelerators.
         cpus: processors that this container may use.
-        cards: its accelerators, if there are any.
+        accelerators: that this container may use, if there are any.
     """
     if processes == 1 and not process_env:
         return [Child(0, list(command), dict(env))]
@@ -73,6 +63,7 @@ def children(
             )
             for index in range(processes)
         ]
+    split = process_env != "share"
     threads = str(max(cpus // processes, 1))
     shared = {name: threads for name in _THREADS if name not in env}
     return [
@@ -86,7 +77,7 @@ def children(
                 "PROCESS_NUM": str(processes),
                 "LOCAL_RANK": str(index),
                 "LOCAL_WORLD_SIZE": str(processes),
-                **(_own(cards, index, processes) if cards and process_env != "share" else {}),
+                **(_share(accelerators, index, processes) if split and accelerators else {}),
             },
         )
         for index in range(processes)
@@ -106,9 +97,9 @@ def numbered(command: Sequence[str], arguments: str) -> list[str]:
     return [*command, *arguments.split()]
 
 
-def _own(cards: Cards, index: int, processes: int) -> dict[str, str]:
-    """Equal parts, neighbours together; with fewer cards than processes, one card for several."""
-    count = len(cards.names)
+def _share(accelerators: Accelerators, index: int, processes: int) -> dict[str, str]:
+    """One process's part: equal parts of neighbours; with too few, several processes share one."""
+    count = len(accelerators.names)
     first = index * count // processes
     last = max((index + 1) * count // processes, first + 1)
-    return {cards.variable: ",".join(cards.names[first:last])}
+    return {accelerators.variable: ",".join(accelerators.names[first:last])}

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dlf.worker.lines import PrefixedLines
+from dlf.worker.prefixed_lines import PrefixedLines
 
 
 @given(st.lists(st.binary(max_size=20).map(lambda raw: raw.replace(b"a", b"\n")), max_size=20))

@@ -3,7 +3,7 @@
 import pytest
 
 from dlf.errors import UsageError
-from dlf.worker.personalities import Pdsh, Ssh, parse_pdsh, parse_ssh
+from dlf.worker.command_lines import PdshCall, SshCall, parse_pdsh, parse_ssh
 
 
 @pytest.mark.parametrize(
@@ -11,13 +11,15 @@ from dlf.worker.personalities import Pdsh, Ssh, parse_pdsh, parse_ssh
     [
         pytest.param(
             ["-o", "PasswordAuthentication=no", "-p", "2222", "worker-1", "hostname"],
-            Ssh("worker-1", "hostname", True),
+            SshCall("worker-1", "hostname", True),
             id="DeepSpeed's check",
         ),
-        pytest.param(["worker-1", "hostname", "-I"], Ssh("worker-1", "hostname -I", True), id="-I"),
+        pytest.param(
+            ["worker-1", "hostname", "-I"], SshCall("worker-1", "hostname -I", True), id="-I"
+        ),
         pytest.param(
             ["-x", "worker-1", "PATH=/a:$PATH ; export PATH ; orted -mca ess env"],
-            Ssh("worker-1", "PATH=/a:$PATH ; export PATH ; orted -mca ess env", True),
+            SshCall("worker-1", "PATH=/a:$PATH ; export PATH ; orted -mca ess env", True),
             id="Open MPI",
         ),
         pytest.param(
@@ -25,14 +27,14 @@ from dlf.worker.personalities import Pdsh, Ssh, parse_pdsh, parse_ssh
                 *("-o", "PasswordAuthentication=no", "-o", "StrictHostKeyChecking=no"),
                 *("worker-1", "-p22", "true"),
             ],
-            Ssh("worker-1", "true", True),
+            SshCall("worker-1", "true", True),
             id="horovodrun",
         ),
-        pytest.param(["-n", "root@h", "a"], Ssh("h", "a", False), id="no stdin, a user"),
-        pytest.param(["-qTn", "h", "--", "-a"], Ssh("h", "-a", False), id="switches together"),
+        pytest.param(["-n", "root@h", "a"], SshCall("h", "a", False), id="no stdin, a user"),
+        pytest.param(["-qTn", "h", "--", "-a"], SshCall("h", "-a", False), id="switches together"),
     ],
 )
-def test_ssh_calls_of_launchers(words: list[str], expected: Ssh) -> None:
+def test_ssh_calls_of_launchers(words: list[str], expected: SshCall) -> None:
     assert expected == parse_ssh(words)
 
 
@@ -53,9 +55,9 @@ def test_pdsh_call_of_deepspeed() -> None:
         ]
     )
     assert (
-        Pdsh(("a", "b"), "export X=1;  cd /w; python --node_rank=%n %h", 1024, True, True),
+        PdshCall(("a", "b"), "export X=1;  cd /w; python --node_rank=%n %h", 1024, True, True),
         "export X=1;  cd /w; python --node_rank=1 b",
-    ) == (call, call.line(1, "root"))
+    ) == (call, call.command_for(1, "root"))
 
 
 @pytest.mark.parametrize(

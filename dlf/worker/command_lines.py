@@ -1,7 +1,7 @@
-"""The command lines of `ssh` and `pdsh`, as launchers of training write them. Pure.
+"""Parses the command lines of `ssh` and `pdsh` that training launchers write. Pure.
 
 Options that mean nothing between pods of one job (user, port, host keys, terminal, compression) are
-accepted; what would change what is run, and is not there, is refused.
+accepted and ignored; an option that would change what is run is refused.
 """
 
 import re
@@ -16,7 +16,7 @@ _PDSH_WITH_VALUE = "ftulRwxe"
 _PDSH_SWITCHES = "SNbhqdL"
 
 
-class Ssh(NamedTuple):
+class SshCall(NamedTuple):
     """A call of ssh.
 
     Attributes:
@@ -30,30 +30,30 @@ class Ssh(NamedTuple):
     stdin: bool
 
 
-class Pdsh(NamedTuple):
+class PdshCall(NamedTuple):
     """A call of pdsh.
 
     Attributes:
         hosts: in the order given.
         command: with `%h`, `%n` and `%u` not yet replaced.
         fanout: how many at once.
-        worst: exit with the largest exit code (-S).
+        largest_code: exit with the largest exit code (-S).
         labels: prefix lines by the host.
     """
 
     hosts: tuple[str, ...]
     command: str
     fanout: int
-    worst: bool
+    largest_code: bool
     labels: bool
 
-    def line(self, index: int, user: str) -> str:
+    def command_for(self, index: int, user: str) -> str:
         """The command for one of the hosts."""
         values = {"%h": self.hosts[index], "%n": str(index), "%u": user, "%%": "%"}
-        return re.sub("%[hnu%]", lambda found: values[found[0]], self.command)
+        return re.sub("%[hnu%]", lambda match: values[match[0]], self.command)
 
 
-def parse_ssh(argv: Sequence[str]) -> Ssh:
+def parse_ssh(argv: Sequence[str]) -> SshCall:
     """Read what follows `ssh`.
 
     Raises:
@@ -71,10 +71,10 @@ def parse_ssh(argv: Sequence[str]) -> Ssh:
             "between the pods of a job there are no interactive logins",
         )
     name = host.removeprefix("ssh://").rpartition("@")[2]
-    return Ssh(name, " ".join(words), "n" not in options and "n" not in more)
+    return SshCall(name, " ".join(words), "n" not in options and "n" not in more)
 
 
-def parse_pdsh(argv: Sequence[str]) -> Pdsh:
+def parse_pdsh(argv: Sequence[str]) -> PdshCall:
     """Read what follows `pdsh`.
 
     Raises:
@@ -90,24 +90,24 @@ def parse_pdsh(argv: Sequence[str]) -> Pdsh:
     fanout = options.get("f", "32")
     if not fanout.isdecimal() or not int(fanout):
         raise UsageError(f"pdsh: -f {fanout!r} is no number", "write a whole number, 1 or more")
-    return Pdsh(hosts, " ".join(words), int(fanout), "S" in options, "N" not in options)
+    return PdshCall(hosts, " ".join(words), int(fanout), "S" in options, "N" not in options)
 
 
 def expand(text: str) -> list[str]:
     """A list of hosts: commas between them, and ranges in brackets, as `worker-[0-2,5]`."""
     hosts = []
     for part in re.findall(r"(?:[^,\[]|\[[^\]]*\])+", text):
-        found = re.fullmatch(r"([^\[]*)\[([^\]]*)\](.*)", part)
-        if not found:
+        match = re.fullmatch(r"([^\[]*)\[([^\]]*)\](.*)", part)
+        if not match:
             hosts.append(part.rpartition("@")[2].rpartition(":")[2])
             continue
-        for item in found[2].split(","):
+        for item in match[2].split(","):
             first, dash, last = item.partition("-")
             if dash and first.isdecimal() and last.isdecimal():
                 names = [f"{each:0{len(first)}}" for each in range(int(first), int(last) + 1)]
             else:
                 names = [item]
-            hosts += [host for name in names for host in expand(found[1] + name + found[3])]
+            hosts += [host for name in names for host in expand(match[1] + name + match[3])]
     return hosts
 
 

@@ -1,45 +1,42 @@
-"""What the processes of this container do now: their kernel state, and the stacks of Python.
+"""The processes of this container: kernel state, CPU time, and the stacks of Python processes.
 
 Everything comes from /proc. A Python stack comes from `faulthandler`, in processes that registered
-it (see `hook`): the signal is sent only to a process that catches it, as its default would kill.
+it (see `stack_hook`). The signal goes only to a process that catches it: its default kills.
 """
 
 import os
 import shutil
 import subprocess
 import time
-from collections.abc import Callable
 from typing import Any
 
-from dlf.worker.hook import FILE_PREFIX, SIGNAL
+from dlf.worker.stack_hook import FILE_PREFIX, SIGNAL
 
-_BETWEEN = 0.5  # seconds between the two looks at the CPU time
-_ANSWER = 2.0  # seconds that a process gets to write its stack
-_PAUSE = 0.02
-_PY_SPY = 10.0  # seconds
-_LONGEST = 64 << 10  # bytes of one stack
-
-Read = Callable[[str], bytes]
+_SAMPLE_SECONDS = 0.5  # between the two readings of the CPU time
+_STACK_SECONDS = 2.0  # that a process gets to write its stack
+_POLL_SECONDS = 0.02
+_PY_SPY_SECONDS = 10.0
+_MAX_STACK_BYTES = 64 << 10
 
 
-def processes(own: int) -> list[dict[str, Any]]:
-    """Every process but this one and dlf's own: number, command, state, where, CPU, stack.
+def process_states(own_pid: int) -> list[dict[str, Any]]:
+    """Every process but this one and dlf's workers, in the form of `inspect.stacks.ProcessState`.
 
     Args:
-        own: the number of this process.
+        own_pid: of this process, which is left out.
     """
-    program = _link(own, "exe")
+    program = _link(own_pid, "exe")
     numbers = [int(name) for name in os.listdir("/proc") if name.isdecimal()]
     before = {pid: stat for pid in numbers if (stat := _stat(pid)) and stat[0] != "Z"}
-    time.sleep(_BETWEEN)
-    found = []
+    time.sleep(_SAMPLE_SECONDS)
+    states = []
     for pid, (_, ticks) in sorted(before.items()):
         now = _stat(pid)
         command = read(f"/proc/{pid}/cmdline").replace(b"\0", b" ").decode(errors="replace")
         is_worker = " worker " in command and _link(pid, "exe") == program
-        if pid == own or now is None or is_worker or not command:
+        if pid == own_pid or now is None or is_worker or not command:
             continue
-        found.append(
+        states.append(
             {
                 "pid": pid,
                 "command": command.strip(),
@@ -50,11 +47,11 @@ def processes(own: int) -> list[dict[str, Any]]:
                 "stack": python_stack(pid) or _py_spy(pid, command),
             }
         )
-    return found
+    return states
 
 
 def python_stack(pid: int) -> str:
-    """What `faulthandler` writes for this process; "" when it is not registered there."""
+    """The stack that `faulthandler` dumps in this process; "" when it is not registered there."""
     if not catches(read(f"/proc/{pid}/status").decode(errors="replace"), SIGNAL):
         return ""
     path = _stack_file(pid)
@@ -65,19 +62,19 @@ def python_stack(pid: int) -> str:
         os.kill(pid, SIGNAL)
     except OSError:
         return ""
-    deadline = time.monotonic() + _ANSWER
+    deadline = time.monotonic() + _STACK_SECONDS
     size, last = begin, -1
     while time.monotonic() < deadline and not (size > begin and size == last):
         last = size
-        time.sleep(_PAUSE)
+        time.sleep(_POLL_SECONDS)
         size = os.stat(path).st_size
     with open(path, "rb") as file:
         file.seek(begin)
-        return file.read(_LONGEST).decode(errors="replace")
+        return file.read(_MAX_STACK_BYTES).decode(errors="replace")
 
 
 def _py_spy(pid: int, command: str) -> str:
-    """What the image's own py-spy says of a Python process; "" when there is none, or it may not.
+    """The stack by the image's own py-spy; "" when there is none, or it is not permitted.
 
     It needs CAP_SYS_PTRACE, which containers do not have unless they were given it.
     """
@@ -92,12 +89,12 @@ def _py_spy(pid: int, command: str) -> str:
         done = subprocess.run(  # noqa: S603 - a program of the image, by its PATH
             [program, "dump", "--pid", str(pid)],
             capture_output=True,
-            timeout=_PY_SPY,
+            timeout=_PY_SPY_SECONDS,
             check=False,
         )
     except (OSError, subprocess.TimeoutExpired):
         return ""
-    return "" if done.returncode else done.stdout[:_LONGEST].decode(errors="replace")
+    return "" if done.returncode else done.stdout[:_MAX_STACK_BYTES].decode(errors="replace")
 
 
 def catches(status: str, number: int) -> bool:
@@ -110,7 +107,7 @@ def catches(status: str, number: int) -> bool:
 
 
 def read(path: str) -> bytes:
-    """A file of /proc; nothing when the process is gone, or somebody else's."""
+    """A file of /proc; b"" when the process has ended, or belongs to another user."""
     try:
         with open(path, "rb") as file:
             return file.read()
@@ -126,7 +123,7 @@ def _stat(pid: int) -> tuple[str, int] | None:
 
 
 def _rank(pid: int) -> str:
-    """The number that the process knows itself by, or ""."""
+    """The process's own rank, from its environment, or ""."""
     for line in read(f"/proc/{pid}/environ").split(b"\0"):
         name, _, value = line.partition(b"=")
         if name in {b"PROCESS_INDEX", b"LOCAL_RANK", b"OMPI_COMM_WORLD_RANK"}:
