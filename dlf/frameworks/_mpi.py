@@ -13,7 +13,7 @@ from dlf.frameworks import _kubeflow
 from dlf.frameworks._mpi_command import mentioned_starter, starts_ranks
 from dlf.frameworks._pod import pod_template
 from dlf.frameworks._shell import bash
-from dlf.frameworks._worker import refuse
+from dlf.frameworks._worker import refuse_worker
 from dlf.manifest.jobs.kind import JobKind
 from dlf.manifest.jobs.kubeflow import ReplicaSpec
 from dlf.manifest.jobs.mpijob import MPIJOB, MPIJOB_V2BETA1, MPIJobSpec
@@ -25,8 +25,8 @@ from dlf.task.settings import Workers
 KINDS = (MPIJOB, MPIJOB_V2BETA1)
 
 _SSHD = ["/usr/sbin/sshd", "-De"]
-# mpi-operator starts the launcher beside the workers, which may wait for their GPUs; mpirun would
-# not. Their names resolve when they run. An image without getent does not wait.
+# mpi-operator starts the launcher together with the workers, which may wait for GPUs; mpirun does
+# not wait for them. Their names resolve when they run. An image without getent does not wait.
 _AWAIT_WORKERS = (
     "trap exit TERM; while read -r host _; do"
     ' until getent hosts "$host" >/dev/null; do [ $? = 127 ] && break; sleep 1; done;'
@@ -72,7 +72,7 @@ class MPIJobSettings(Workers, frozen=True, kw_only=True):
 
 def job(settings: MPIJobSettings, kind: JobKind, suffix: str, prefix: str) -> Manifest:
     """An MPIJob. The launcher decides; workers hold the accelerators and are removed after it."""
-    refuse(settings, "set the processes of each worker with --slots_per_worker")
+    refuse_worker(settings, "set the processes of each worker with --slots_per_worker")
     roles = {"Launcher": 1, "Worker": settings.num_worker}
     # The launcher of mpi-operator is a batch Job, whose pods end in five random characters.
     name = _kubeflow.name(prefix, settings, suffix, roles | {"Launcher-xxxxx": 1})
@@ -101,9 +101,7 @@ def job(settings: MPIJobSettings, kind: JobKind, suffix: str, prefix: str) -> Ma
     if ssh:  # mpi-operator hands backoffLimit to the launcher's batch Job, which counts retries
         policy = msgspec.structs.replace(policy, backoff_limit=settings.max_retry)
     spec = MPIJobSpec(
-        run_policy=msgspec.structs.replace(policy, backoff_limit=settings.max_retry)
-        if ssh
-        else policy,
+        run_policy=policy,
         slots_per_worker=settings.slots_per_worker,
         mpi_replica_specs={
             # The batch Job of mpi-operator starts a new pod, and keeps the failed one with its log.

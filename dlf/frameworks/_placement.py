@@ -1,4 +1,4 @@
-"""On which nodes the pods of a role may run, and on which they would rather."""
+"""On which nodes the pods of a role may run, and which nodes they prefer."""
 
 from collections.abc import Mapping, Sequence
 
@@ -7,7 +7,7 @@ from dlf.manifest.jobs.kind import JobKind
 from dlf.manifest.jobs.volcano import VOLCANO_JOB
 from dlf.task.settings import Platform
 
-_VOLCANO_WEIGHT, _KUBEFLOW_WEIGHT = 20, 5  # of the wish for a node without pods of the job
+_VOLCANO_WEIGHT, _KUBEFLOW_WEIGHT = 20, 5  # of the preference for a node without pods of the job
 
 
 def nodes(

@@ -6,7 +6,7 @@ from dlf.errors import UsageError
 from dlf.frameworks._placement import nodes, tolerations
 from dlf.frameworks._shell import literal
 from dlf.frameworks._volumes import volumes
-from dlf.frameworks._worker import VOLUME, bringing, wrapped
+from dlf.frameworks._worker import VOLUME, with_worker, worker_source
 from dlf.manifest import pods
 from dlf.manifest.jobs.kind import JobKind
 from dlf.manifest.meta import ObjectMeta
@@ -82,9 +82,9 @@ def pod_template(
             **(labels or {}),
         }
     )
-    worker = bringing(settings) if accelerators else None
+    worker = worker_source(settings) if accelerators else None
     if worker:
-        command = wrapped(settings, worker.program, command)
+        command = with_worker(settings, worker.program, command)
     installed = worker is not None and bool(worker.image)
     if worker and installed:
         declared.append(pods.Volume(name=VOLUME, empty_dir=pods.EmptyDirSource()))

@@ -1,4 +1,4 @@
-"""The training container with `dlf worker` before its command, where a task asks for that.
+"""Puts `dlf worker` before the command of the training container, where a task asks for it.
 
 The executable comes from dlf's own image by an init container and a volume, so that the training
 image needs nothing: no shell, no libc, no root. It may be in the training image already.
@@ -13,10 +13,10 @@ from dlf.manifest import pods
 from dlf.task.settings import TaskSettings
 
 VOLUME = "dlf-worker"
-_FOLDER = "/dlf"
+_DIRECTORY = "/dlf"
 
 _FEATURES = ("processes", "process_env", "wait_peers", "hostfile", "remote", "stacks")
-"""What makes `--worker=auto` bring the worker; the other settings only say how."""
+"""Settings for which `--worker=auto` adds the worker; the others only change how it works."""
 
 _SETTINGS = (
     *_FEATURES,
@@ -24,12 +24,12 @@ _SETTINGS = (
 )
 
 
-class Bringing(msgspec.Struct, frozen=True):
-    """How the executable gets into the training container.
+class WorkerSource(msgspec.Struct, frozen=True):
+    """Where the executable in the training container comes from.
 
     Attributes:
-        program: its path there.
-        image: that an init container copies it from; "" when it is there already.
+        program: its path in the training container.
+        image: from which an init container copies it; "" when the training image has it.
     """
 
     program: str
@@ -41,41 +41,41 @@ class Bringing(msgspec.Struct, frozen=True):
             name=VOLUME,
             image=self.image,
             image_pull_policy=settings.pull_policy,
-            command=["dlf", "install", "--quiet", _FOLDER],
+            command=["dlf", "install", "--quiet", _DIRECTORY],
             resources=resources,
-            volume_mounts=[pods.VolumeMount(name=VOLUME, mount_path=_FOLDER)],
+            volume_mounts=[pods.VolumeMount(name=VOLUME, mount_path=_DIRECTORY)],
         )
 
     @property
     def mount(self) -> pods.VolumeMount:
         """The volume in the training container."""
-        return pods.VolumeMount(name=VOLUME, mount_path=_FOLDER, read_only=True)
+        return pods.VolumeMount(name=VOLUME, mount_path=_DIRECTORY, read_only=True)
 
 
-def bringing(settings: TaskSettings) -> Bringing | None:
-    """How the worker comes, or None when the task has none.
+def worker_source(settings: TaskSettings) -> WorkerSource | None:
+    """Where the worker comes from, or None when the task needs none.
 
     Raises:
-        UsageError: it is switched off and asked for, or nobody said where dlf's image is.
+        UsageError: it is switched off but needed, or dlf's own image is not known.
     """
-    asked = _asked(settings)
-    if settings.worker == "off" and asked:
+    features = _used_features(settings)
+    if settings.worker == "off" and features:
         raise UsageError(
-            f"--worker=off, but --{asked[0]} needs the worker", "leave one of the two out"
+            f"--worker=off, but --{features[0]} needs the worker", "leave one of the two out"
         )
-    if settings.worker == "off" or (settings.worker == "auto" and not asked):
+    if settings.worker == "off" or (settings.worker == "auto" and not features):
         return None
     if settings.worker not in {"auto", "image"}:
-        return Bringing(settings.worker)
+        return WorkerSource(settings.worker)
     if not settings.worker_image:
         raise UsageError(
             "it is not known which image `dlf worker` comes from",
             "give --worker_image=IMAGE OF DLF, or --worker=PATH IN THE TRAINING IMAGE",
         )
-    return Bringing(f"{_FOLDER}/dlf", settings.worker_image)
+    return WorkerSource(f"{_DIRECTORY}/dlf", settings.worker_image)
 
 
-def wrapped(settings: TaskSettings, program: str, command: Sequence[str]) -> list[str]:
+def with_worker(settings: TaskSettings, program: str, command: Sequence[str]) -> list[str]:
     """The container's command with the worker before it."""
     words = []
     for field in msgspec.structs.fields(type(settings)):
@@ -85,17 +85,17 @@ def wrapped(settings: TaskSettings, program: str, command: Sequence[str]) -> lis
     return [program, "worker", *words, "--", *command]
 
 
-def refuse(settings: TaskSettings, instead: str) -> None:
-    """For frameworks whose launcher starts the processes of all pods by itself.
+def refuse_worker(settings: TaskSettings, instead: str) -> None:
+    """Refuse the worker's flags, for frameworks whose launcher starts the processes of all pods.
 
     Raises:
-        UsageError: a feature of the worker was asked for.
+        UsageError: a flag of the worker is set.
     """
-    for name in _asked(settings):
+    for name in _used_features(settings):
         raise UsageError(f"--{name} is not for jobs that mpirun starts", instead)
 
 
-def _asked(settings: TaskSettings) -> list[str]:
+def _used_features(settings: TaskSettings) -> list[str]:
     defaults = {field.name: field.default for field in msgspec.structs.fields(type(settings))}
     return [name for name in _FEATURES if getattr(settings, name) != defaults[name]]
 

@@ -11,7 +11,7 @@ from dlf.manifest.manifest import Manifest
 from dlf.task.settings import Workers
 
 _LOG_DIR = "output/msrun_log"  # the script's own default, relative to --working_dir
-_TIMEOUT = 7200  # seconds that the script waits for the other nodes, its own default
+_JOIN_TIMEOUT_SECONDS = 7200  # that the script waits for the other nodes; its own default
 
 
 def render(settings: Workers, kind: JobKind, suffix: str) -> Manifest:
@@ -24,7 +24,7 @@ def render(settings: Workers, kind: JobKind, suffix: str) -> Manifest:
     local = processes_per_pod(settings)
     arguments = (
         f"{settings.num_worker * local} {local} $MASTER_ADDR $MASTER_PORT $RANK"
-        f" {_LOG_DIR} True {_TIMEOUT}"
+        f" {_LOG_DIR} True {_JOIN_TIMEOUT_SECONDS}"
     )
     launched = msgspec.structs.replace(settings, command=f"{settings.command.rstrip()} {arguments}")
     return pytorch.job(launched, kind, suffix, prefix="mindjob", env={})

@@ -27,7 +27,7 @@ class PaddleSettings(Workers, frozen=True, kw_only=True):
 
 
 def _command(command: str, first_rank: int) -> list[str]:
-    """The command, after what paddle.distributed.launch is to know of the pod.
+    """The command, after the variables that tell paddle.distributed.launch which pod this is.
 
     Without PADDLE_RANK the launchers are ranked by the order of random names. Log files go to a
     directory of the pod's own, since pods may share their working directory. The launcher lets its
@@ -35,12 +35,12 @@ def _command(command: str, first_rank: int) -> list[str]:
     """
     rank = f'PADDLE_RANK="${{PADDLE_RANK:-$(({first_rank} + {_INDEX}))}}"'
     directory = f'PADDLE_LOG_DIR="${{PADDLE_LOG_DIR:-log/${_POD}}}"'
-    told = [
+    exports = [
         f"export {assignment}"
         for flag, assignment in (("--rank", rank), ("--log_dir", directory))
         if flag not in command
     ]
-    return with_prelude("; ".join(told), command) if told else bash(command)
+    return with_prelude("; ".join(exports), command) if exports else bash(command)
 
 
 def render(settings: PaddleSettings, kind: JobKind, suffix: str) -> Manifest:

@@ -40,7 +40,7 @@ def job(
 
 
 def _prelude(settings: Workers, rendezvous: dict[str, str]) -> str:
-    """What training-operator leaves to say.
+    """The variables that training-operator does not set, or sets wrongly.
 
     Up to 1.6 it sets RANK but not torchrun's PET_NODE_RANK. From 1.7 on it appends a
     PET_NPROC_PER_NODE of its own, `auto`, to the container's variables, and the last one counts;

@@ -5,7 +5,7 @@ the run has claimed; elsewhere, or where the block cannot be used, all pods are 
 keeps the number that it has on the cluster, if that is free. Servers of most frameworks listen on
 all addresses of a machine, so a number is given to one pod only, whatever the pod's address is.
 
-A claim is a Unix socket with an abstract name: one process can have it, and it ends with that one.
+A claim is a Unix socket with an abstract name: one process can hold it, and its end releases it.
 """
 
 import itertools
@@ -26,10 +26,10 @@ _LOWEST, _HIGHEST = 10000, 30000
 
 
 class LocalAddresses:
-    """What one run uses; a context manager, which lets other runs have it in the end.
+    """The addresses and ports of one run; a context manager that releases them at its end.
 
     Args:
-        number: any; where to start to look. Runs that start at the same time should differ.
+        number: where to begin the search; a random number, so that runs do not collide.
     """
 
     def __init__(self, number: int) -> None:

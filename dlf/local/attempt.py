@@ -1,4 +1,4 @@
-"""One start of the whole job: all its processes, until its operator would call it over."""
+"""One attempt of the whole job: all its processes, until its operator would end it."""
 
 import asyncio
 import signal
@@ -10,7 +10,7 @@ import msgspec
 
 from dlf.diagnose.log_evidence import find_evidence
 from dlf.local.console import Console
-from dlf.local.container import Container
+from dlf.local.container import ContainerProcess
 from dlf.local.job import LocalJob
 from dlf.local.process import PodProcess
 from dlf.local.reaper import Reaper
@@ -45,15 +45,15 @@ class PodEnd(msgspec.Struct, frozen=True):
 
 
 class Attempt:
-    """Runs the processes of a plan once.
+    """Runs the processes of a job once.
 
     Args:
-        plan: of the job.
+        job: what to run.
         environments: the whole environment of each process, by pod.
         directory: where they run; "" for the current one.
-        reaper: kills what is left.
+        reaper: kills what SIGTERM did not end.
         console: prints what they print.
-        notify: told what the user should know.
+        notify: prints a line of dlf's own.
 
     Attributes:
         succeeded: what the operator would say of the job; None before it can.
@@ -64,7 +64,7 @@ class Attempt:
 
     def __init__(
         self,
-        plan: LocalJob,
+        job: LocalJob,
         environments: Mapping[str, Mapping[str, str]],
         directory: str,
         reaper: Reaper,
@@ -74,16 +74,16 @@ class Attempt:
         self.succeeded: bool | None = None
         self.ends: list[PodEnd] = []
         budget = EndBudget()
-        self.last = {process.pod: LogEnd(budget) for process in plan.processes}
+        self.last = {process.pod: LogEnd(budget) for process in job.processes}
         self.stopped: list[str] = []
-        self._plan = plan
+        self._job = job
         self._environments = environments
         self._directory = directory
         self._reaper = reaper
         self._console = console
         self._notify = notify
-        self._restarts = plan.rules.restarts
-        self._running: dict[str, Container] = {}
+        self._restarts = job.rules.restarts
+        self._running: dict[str, ContainerProcess] = {}
         self._stopping = False
         self._events: asyncio.Queue[Exception | None] = asyncio.Queue()
         self._copies: list[asyncio.Task[None]] = []
@@ -97,17 +97,17 @@ class Attempt:
         Raises:
             UsageError: a program or directory is not there.
         """
-        pods = [asyncio.create_task(self._pod(process)) for process in self._plan.processes]
+        pods = [asyncio.create_task(self._pod(process)) for process in self._job.processes]
         try:
             self.succeeded = await self._decision()
             if not self.succeeded:
-                if await self._only_lost_a_peer(pods):
+                if await self._all_are_victims(pods):
                     await asyncio.wait(pods, timeout=CAUSE_SECONDS)
-            elif not self._plan.rules.stops_rest:
+            elif not self._job.rules.stops_remaining_pods:
                 await asyncio.wait(pods, timeout=DRAIN_SECONDS)
             await self._stop(pods)
             await asyncio.wait(pods)
-            if self.succeeded and self._plan.rules.stops_rest:
+            if self.succeeded and self._job.rules.stops_remaining_pods:
                 self.stopped = []  # as the manifest has it
         except BaseException:
             await self._stop(pods)
@@ -118,7 +118,7 @@ class Attempt:
 
     async def _decision(self) -> bool:
         """What the operator decides: a success only if no failure comes within a second of it."""
-        number = len(self._plan.processes)
+        number = len(self._job.processes)
         while True:
             await self._next_event()
             decided = self._decided()
@@ -137,12 +137,12 @@ class Attempt:
 
     def _decided(self) -> bool | None:
         codes = {end.process.pod: end.code for end in self.ends}
-        return has_succeeded(self._plan.rules, codes, len(self._plan.processes))
+        return has_succeeded(self._job.rules, codes, len(self._job.processes))
 
-    async def _only_lost_a_peer(self, pods: list[asyncio.Task[None]]) -> bool:
-        """Whether the pods that failed show no cause of their own, so that another one has it."""
+    async def _all_are_victims(self, pods: list[asyncio.Task[None]]) -> bool:
+        """Whether the pods that failed only lost a peer, so that the cause is in another pod."""
         failed = {end.process.pod for end in self.ends if end.code}
-        names = (process.pod for process in self._plan.processes)
+        names = (process.pod for process in self._job.processes)
         ended = [task for name, task in zip(names, pods, strict=True) if name in failed]
         await asyncio.wait(ended, timeout=KILL_GRACE_SECONDS)  # for their last lines
         return all(find_evidence(self.last[pod].lines()).is_victim for pod in failed)
@@ -170,7 +170,9 @@ class Attempt:
     async def _container(self, process: PodProcess, restart: int) -> bool:
         """Run one container; return whether to start it again."""
         environment = self._environments[process.pod]
-        container = await Container.start(process, environment, self._directory, self._reaper)
+        container = await ContainerProcess.start(
+            process, environment, self._directory, self._reaper
+        )
         self._running[process.pod] = container
         if self._stopping:  # it was being started when the others were stopped
             container.send_signal(signal.SIGKILL)

@@ -21,14 +21,13 @@ from dlf.logs.writer import OutputClosed, Writer
 
 _CLOSE_FLUSH_SECONDS = 3.0
 MAX_LINE_BYTES = 16 << 20
-"""Bytes from which an unterminated line is printed in pieces."""
-
-
+"""An unterminated line that is longer is printed in pieces."""
 TICK_SECONDS = 1.0
+"""Between two looks at repeated and at unfinished lines."""
 
 
 class _Output:
-    """The output of one container, as far as it came."""
+    """The output of one container so far."""
 
     def __init__(self, renderer: LineRenderer) -> None:
         self.renderer = renderer
@@ -55,7 +54,7 @@ class Console:
         self._collapser = Collapser() if options.log_collapse else None
         self._notify = notify
         self._orders: dict[str, int] = {}  # of each pod, by when it was seen first
-        self._outputs: set[_Output] = set()  # that may still come
+        self._outputs: set[_Output] = set()  # of containers that have not ended
         self._writer = Writer(stdout, self._output_closed)
 
     async def copy(self, target: Target, output: AsyncGenerator[bytes, None], last: LogEnd) -> None:
@@ -65,7 +64,6 @@ class Console:
             target: the container.
             output: in chunks.
             last: gets the lines.
-
         """
         order = self._orders.setdefault(target.pod, len(self._orders))
         target = msgspec.structs.replace(target, order=order)
@@ -80,18 +78,18 @@ class Console:
                     block += lines.flush() + b"\n"
                 await self._print(renderer, block, last)
         self._outputs.discard(made)
-        rest = lines.flush()
-        await self._print(renderer, rest + b"\n" if rest else b"", last)
+        partial = lines.flush()
+        await self._print(renderer, partial + b"\n" if partial else b"", last)
 
-    async def look_after(self) -> None:
-        """Each second: what was repeated and how often, and on terminals unfinished lines."""
+    async def tick(self) -> None:
+        """Each second, print the counts of repeated lines, and on terminals unfinished lines."""
         while True:
             await asyncio.sleep(TICK_SECONDS)
             self.preview(time.monotonic())
             await self._print_repeats(time.monotonic())
 
     def preview(self, now: float) -> None:
-        """Show what came of unfinished lines, where that is wanted, at a monotonic time."""
+        """Show unfinished lines on a terminal; `now` is of `time.monotonic`."""
         for output in self._outputs if self._options.terminal else ():
             text = output.preview.take_due(output.lines, now - output.last_chunk_at)
             self._writer.preview(output.renderer.preview(text))
@@ -111,11 +109,11 @@ class Console:
     async def _print(self, renderer: LineRenderer, block: bytes, last: LogEnd) -> None:
         if not block:
             return
-        stamp = datetime.now(UTC).isoformat(timespec="microseconds")[:-6].encode() + b"Z "
+        timestamp = datetime.now(UTC).isoformat(timespec="microseconds")[:-6].encode() + b"Z "
         lines = block[:-1].split(b"\n")
         last.add(lines)
-        stamped = [stamp + line for line in lines]
-        text = renderer.render(Batch(stamped, len(stamp)), b"", time.monotonic())
+        timestamped = [timestamp + line for line in lines]
+        text = renderer.render(Batch(timestamped, len(timestamp)), b"", time.monotonic())
         if text:
             await self._write(text)
 

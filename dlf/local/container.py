@@ -11,11 +11,11 @@ from dlf.errors import UsageError
 from dlf.local.process import PodProcess
 from dlf.local.reaper import MARK_VARIABLE, Reaper, kill
 
-_READ_BYTES = 1 << 16  # bytes; as much as a pipe holds
+_READ_BYTES = 1 << 16  # as much as a pipe holds
 
 
-class Container:
-    """A running process, with everything it starts; `start` makes one."""
+class ContainerProcess:
+    """A container that runs as a process, with everything it starts; `start` makes one."""
 
     def __init__(
         self, process: asyncio.subprocess.Process, output: int, mark: str, reaper: Reaper
@@ -98,7 +98,9 @@ class Container:
                 if not chunk:
                     return
                 yield chunk
-                await asyncio.sleep(0)  # a container that prints without a pause is not alone
+                await asyncio.sleep(
+                    0
+                )  # other containers get their turn while one prints without a pause
         finally:
             os.close(self._output)
 

@@ -10,7 +10,7 @@ from dlf.frameworks import kind_of
 from dlf.local.addresses import HOST
 from dlf.local.network import Network
 from dlf.local.process import PodProcess, expand, expand_all, field_values, replicas
-from dlf.local.rules import Rules, kubeflow_rules, volcano_rules
+from dlf.local.rules import OperatorRules, kubeflow_rules, volcano_rules
 from dlf.manifest.jobs import mpijob, volcano
 from dlf.manifest.jobs.kind import JobKind, Replica
 from dlf.manifest.jobs.volcano import VolcanoJobSpec
@@ -32,7 +32,7 @@ class LocalJob(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     processes: tuple[PodProcess, ...]
-    rules: Rules
+    rules: OperatorRules
     files: dict[str, str] = {}
     note: str = ""
 
@@ -99,7 +99,7 @@ def _mpi(job: str, spec: mpijob.MPIJobSpec, kind: JobKind, network: Network) -> 
         accelerators *= workers.replicas
     return LocalJob(
         processes=(msgspec.structs.replace(process, accelerators=accelerators),),
-        rules=Rules(succeed=(frozenset({pod}),), fatal=frozenset({pod})),
+        rules=OperatorRules(succeed=(frozenset({pod}),), fatal=frozenset({pod})),
         files={mpijob.HOST_FILE: mpijob.host_file(workers.replicas * spec.slots_per_worker)},
         note=f"the {workers.replicas} workers are not started: the launcher starts all ranks here",
     )

@@ -1,7 +1,7 @@
-"""The job's network on one machine: what is told of a pod's name and port becomes its address here.
+"""The job's network on one machine: names and ports of pods become local addresses and ports.
 
-Each pod has an address and each of its ports a number, the same for everybody who is told of it;
-`dlf.local.addresses` chooses them.
+Each pod has one address, and each of its ports one local number; `dlf.local.addresses` chooses
+them.
 """
 
 import re

@@ -1,8 +1,8 @@
 """No process of a job outlives dlf, however dlf ends: also killed, crashed, out of memory.
 
 A fork of dlf, the reaper, waits for the end of a pipe whose other end only dlf holds. When dlf is
-gone, or asks for it by closing the pipe, the reaper kills every process of the job and ends: the
-way of a crash is the way of every day. A pod that is just being started holds the pipe, too, up to
+gone, or closes the pipe, the reaper kills every process of the job and ends: a crash and a normal
+end take the same path. A pod that is just being started holds the pipe, too, up to
 its exec, so it is not missed.
 
 A process belongs to the job when its environment holds the job's mark, when it is in a session
@@ -26,15 +26,14 @@ import msgspec
 MARK_VARIABLE = "DLF_LOCAL_JOB"
 """The environment variable that carries the mark; a job within a job carries both."""
 
-_KILL_TIMEOUT_SECONDS = (
-    10.0  # seconds; a process in an uninterruptible system call dies after that call
-)
+# A process in an uninterruptible system call dies only after that call.
+_KILL_TIMEOUT_SECONDS = 10.0
 _POLL_SECONDS = 0.005
 _SESSION = struct.Struct("=q")  # a session that was started, or minus one that has ended
 
 
 class Reaper:
-    """The promise that the processes of a job end when this process does.
+    """Ends the processes of a job when this process ends.
 
     Start it before there are threads: it is a fork.
 
@@ -46,21 +45,21 @@ class Reaper:
     def __init__(self, mark: str, scratch: str) -> None:
         self._mark = mark
         self._sessions: set[int] = set()
-        tell, self._hold = os.pipe()
+        source, self._pipe = os.pipe()
         self._pid = os.fork()
         if not self._pid:
-            _keep(tell, mark, scratch)
-        os.close(tell)
+            _reap(source, mark, scratch)
+        os.close(source)
 
     def started(self, session: int) -> None:
         """A pod runs in this session."""
         self._sessions.add(session)
-        self._tell(session)
+        self._send(session)
 
     def ended(self, session: int) -> None:
         """Nothing runs in this session any more: its number may become someone else's."""
         self._sessions.discard(session)
-        self._tell(-session)
+        self._send(-session)
 
     def kill(self) -> None:
         """Kill every process of the job; return when they are gone, within seconds."""
@@ -68,12 +67,12 @@ class Reaper:
 
     def close(self) -> None:
         """Kill every process of the job, and let the reaper end."""
-        os.close(self._hold)
+        os.close(self._pipe)
         os.waitpid(self._pid, 0)
 
-    def _tell(self, number: int) -> None:
-        with suppress(BrokenPipeError):  # somebody killed the reaper
-            os.write(self._hold, _SESSION.pack(number))
+    def _send(self, number: int) -> None:
+        with suppress(BrokenPipeError):  # the reaper was killed
+            os.write(self._pipe, _SESSION.pack(number))
 
 
 class ProcessInfo(msgspec.Struct, frozen=True):
@@ -117,7 +116,7 @@ def _snapshot() -> Iterator[ProcessInfo]:
     """The processes whose environment may be read: this user's, or all for root."""
     for directory in Path("/proc").iterdir():
         if directory.name.isdecimal():
-            with suppress(OSError):  # gone, or somebody else's
+            with suppress(OSError):  # it has ended, or belongs to another user
                 environ = (directory / "environ").read_bytes()
                 # pid (name) state parent group session ...; the name may hold anything
                 fields = (directory / "stat").read_bytes().rpartition(b")")[2].split()
@@ -125,20 +124,20 @@ def _snapshot() -> Iterator[ProcessInfo]:
                     yield ProcessInfo(int(directory.name), int(fields[1]), int(fields[3]), environ)
 
 
-def _keep(tell: int, mark: str, scratch: str) -> NoReturn:
-    """The reaper's whole life. It must not return into the program that it is a fork of."""
+def _reap(source: int, mark: str, scratch: str) -> NoReturn:
+    """Run the reaper to its exit: it must never return into the parent's code."""
     try:
         os.setsid()  # Ctrl-C in the terminal is not for the reaper
         signal.set_wakeup_fd(-1)  # shared with the parent's event loop
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             signal.signal(number, signal.SIG_IGN)
         for descriptor in Path("/proc/self/fd").iterdir():
-            if int(descriptor.name) != tell:
+            if int(descriptor.name) != source:
                 with suppress(OSError):
                     os.close(int(descriptor.name))
         sessions: set[int] = set()
-        while told := os.read(tell, _SESSION.size):
-            (number,) = _SESSION.unpack(told)
+        while message := os.read(source, _SESSION.size):
+            (number,) = _SESSION.unpack(message)
             (sessions.add if number > 0 else sessions.discard)(abs(number))
         kill(mark, sessions)
         shutil.rmtree(scratch, ignore_errors=True)

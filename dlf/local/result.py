@@ -10,7 +10,7 @@ from dlf.task.scalars import format_duration
 
 
 def conclude(name: str, attempt: Attempt, *, timeout: float, strict: bool) -> Outcome:
-    """The outcome of a job: what the operator would notify, or that its time was over before.
+    """The outcome of a job: what its operator would say, or that --timeout was reached.
 
     Args:
         name: kind and name of the job.

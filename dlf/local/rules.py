@@ -1,4 +1,4 @@
-"""When a job is over, and how: the decision of its operator, as data."""
+"""When a job has succeeded or failed: the rules of its operator, as data."""
 
 from collections.abc import Mapping
 
@@ -11,25 +11,25 @@ from dlf.manifest.jobs.volcano import LifecyclePolicy, VolcanoJobSpec
 _ENDS_JOB = {"RestartJob", "AbortJob", "TerminateJob"}
 
 
-class Rules(msgspec.Struct, frozen=True, kw_only=True):
-    """The decision of an operator, over pods.
+class OperatorRules(msgspec.Struct, frozen=True, kw_only=True):
+    """How an operator decides, in terms of pods.
 
     Attributes:
         succeed: the job has succeeded as soon as all pods of one of these groups have.
         fatal: the job has failed as soon as one of these pods has.
         restarts: how often containers are restarted in place, all pods together.
         attempts: how often the whole job is started.
-        stops_rest: pods that still run when the job has ended are stopped at once.
+        stops_remaining_pods: pods that still run when the job has ended are stopped at once.
     """
 
     succeed: tuple[frozenset[str], ...]
     fatal: frozenset[str]
     restarts: int = 0
     attempts: int = 1
-    stops_rest: bool = False
+    stops_remaining_pods: bool = False
 
 
-def has_succeeded(rules: Rules, codes: Mapping[str, int], pods: int) -> bool | None:
+def has_succeeded(rules: OperatorRules, codes: Mapping[str, int], pods: int) -> bool | None:
     """Whether the job has succeeded (True), failed (False), or goes on (None).
 
     Args:
@@ -44,24 +44,24 @@ def has_succeeded(rules: Rules, codes: Mapping[str, int], pods: int) -> bool | N
     return False if len(codes) == pods else None
 
 
-def kubeflow_rules(job: str, spec: KubeflowJobSpec, kind: JobKind) -> Rules:
+def kubeflow_rules(job: str, spec: KubeflowJobSpec, kind: JobKind) -> OperatorRules:
     """The rule of training-operator: one role decides, and any failure fails the job.
 
     Containers are restarted in place; with as many restarts as backoffLimit the job has failed.
     """
     roles = {role: each.replicas for role, each in spec.replica_specs.items()}
-    decider = next(role for role in kind.deciding_roles if role in roles)
+    deciding_role = next(role for role in kind.deciding_roles if role in roles)
     policies = {each.restart_policy for each in spec.replica_specs.values()}
     restarts = max(spec.run_policy.backoff_limit - 1, 0) if policies == {"OnFailure"} else 0
-    return Rules(
-        succeed=(frozenset(pods_of(job, decider, roles[decider])),),
+    return OperatorRules(
+        succeed=(frozenset(pods_of(job, deciding_role, roles[deciding_role])),),
         fatal=frozenset(pod for role, count in roles.items() for pod in pods_of(job, role, count)),
         restarts=restarts,
-        stops_rest=spec.run_policy.clean_pod_policy in {"Running", "All"},
+        stops_remaining_pods=spec.run_policy.clean_pod_policy in {"Running", "All"},
     )
 
 
-def volcano_rules(job: str, spec: VolcanoJobSpec, leader: str) -> Rules:
+def volcano_rules(job: str, spec: VolcanoJobSpec, leader: str) -> OperatorRules:
     """The policies of a Volcano Job: who completes it, whose failure ends it, how often it starts.
 
     Without a policy for failed pods the job goes on until all pods have ended.
@@ -82,7 +82,7 @@ def volcano_rules(job: str, spec: VolcanoJobSpec, leader: str) -> Rules:
     if leader:
         groups.append(frozenset({pod_name(job, leader, 0)}))
     retries = _has(spec.policies, "PodFailed", {"RestartJob"})
-    return Rules(
+    return OperatorRules(
         succeed=(*groups, frozenset(everyone)),
         fatal=frozenset(fatal),
         attempts=spec.max_retry if retries else 1,

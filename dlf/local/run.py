@@ -58,7 +58,7 @@ async def run(
         timeout: seconds for the whole job; 0 for no limit.
         leader: the role whose pod 0 completes the job, or "" for the operator's own rule.
         strict: a pod that failed in a job that succeeded makes the exit code 1.
-        notify: prints a line about the job, not of it.
+        notify: prints a line of dlf's own.
         stdout: descriptor that the pods' lines go to.
 
     Raises:
@@ -106,7 +106,7 @@ async def _follow(
     notify(f"{name}: {number} {'process' if number == 1 else 'processes'} on this machine")
     if job.note:
         notify(job.note)
-    looking_after = asyncio.create_task(console.look_after())
+    ticking = asyncio.create_task(console.tick())
     attempt = start()
     try:
         async with asyncio.timeout(timeout or None):
@@ -121,7 +121,7 @@ async def _follow(
     except TimeoutError:
         pass  # the outcome says it, unless it was known before
     finally:
-        looking_after.cancel()
+        ticking.cancel()
     return conclude(name, attempt, timeout=timeout, strict=strict)
 
 

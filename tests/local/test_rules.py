@@ -2,10 +2,10 @@
 
 import pytest
 
-from dlf.local.rules import Rules, has_succeeded
+from dlf.local.rules import OperatorRules, has_succeeded
 
-MASTER = Rules(succeed=(frozenset({"m"}),), fatal=frozenset({"m", "w"}))
-ALL = Rules(succeed=(frozenset({"m", "w"}),), fatal=frozenset())
+MASTER = OperatorRules(succeed=(frozenset({"m"}),), fatal=frozenset({"m", "w"}))
+ALL = OperatorRules(succeed=(frozenset({"m", "w"}),), fatal=frozenset())
 
 
 @pytest.mark.parametrize(
@@ -22,7 +22,7 @@ ALL = Rules(succeed=(frozenset({"m", "w"}),), fatal=frozenset())
     ],
 )
 def test_decide_is_the_operators_decision(
-    rules: Rules, codes: dict[str, int], decision: bool | None
+    rules: OperatorRules, codes: dict[str, int], decision: bool | None
 ) -> None:
     """From the exit codes of those that have ended, whatever the order was."""
     assert decision is has_succeeded(rules, codes, 2)
