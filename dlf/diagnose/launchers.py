@@ -1,4 +1,4 @@
-"""What launchers of processes say, at the end of a log, of the process that failed.
+"""Reads which process failed from the message of a launcher at the end of a log.
 
 torchrun and accelerate write a block "Root Cause", Open MPI's mpirun (orterun, prterun), MPICH's
 mpiexec, horovodrun and `paddle.distributed.launch` a few lines. What they name is the process that
@@ -12,9 +12,9 @@ from collections.abc import Sequence
 import msgspec
 
 _NOT_AVAILABLE = "<N/A>"
-_SEARCHED = 500  # last lines in which a launcher's message is looked for
+_SEARCHED_LINES = 500  # at the end of a log in which a launcher's message is looked for
 _HINTS = ("Root Cause", "Process ", "process rank", "MPI_ABORT", "RANK ", "Container rank ")
-_BLOCK = 12  # lines of a launcher's message
+_MESSAGE_LINES = 12  # of a launcher's message
 _ROOT_CAUSE = re.compile(r"Root Cause(?: \(first observed failure\))?:$")
 _FIELD = re.compile(r"(rank|exitcode|error_file|traceback|msg)\s*: (.*)")
 _TORCH_RANK = re.compile(r"(\d+) \(local_rank: (\d+)\)")
@@ -57,7 +57,7 @@ def blame(lines: Sequence[str]) -> Blame | None:
     Args:
         lines: the end of a log; prefixes of processes are not cut off, launchers have none.
     """
-    for index in range(len(lines) - 1, max(-1, len(lines) - _SEARCHED), -1):
+    for index in range(len(lines) - 1, max(-1, len(lines) - _SEARCHED_LINES), -1):
         if not any(hint in lines[index] for hint in _HINTS):
             continue
         for reader in (_torchrun, _mpirun, _mpich, _horovodrun, _paddle, _spawn):
@@ -70,7 +70,7 @@ def _torchrun(lines: Sequence[str], at: int) -> Blame | None:
     if not _ROOT_CAUSE.search(lines[at]):
         return None
     fields: dict[str, str] = {}
-    for line in lines[at + 1 : at + _BLOCK]:
+    for line in lines[at + 1 : at + _MESSAGE_LINES]:
         if found := _FIELD.search(line):
             fields.setdefault(found[1], found[2].strip())
     ranks = _TORCH_RANK.match(fields.get("rank", ""))
@@ -106,7 +106,7 @@ def _mpich(lines: Sequence[str], at: int) -> Blame | None:
     if not found or any(_HYDRA.match(line) for line in lines[:at]):
         return None
     rank = int(found[1])
-    for line in lines[at + 1 : at + _BLOCK]:
+    for line in lines[at + 1 : at + _MESSAGE_LINES]:
         if end := _HYDRA_END.match(line):
             code = -int(end[1]) if end[1] else int(end[2])
             words = f"rank {rank}: ended by {signal_name(-code)}" if code < 0 else ""
@@ -146,7 +146,7 @@ def _spawn(lines: Sequence[str], at: int) -> Blame | None:
 
 def _code(lines: Sequence[str], at: int) -> int | None:
     """The exit code that stands below the name of a process."""
-    following = (_EXIT_CODE.match(line) for line in lines[at : at + _BLOCK])
+    following = (_EXIT_CODE.match(line) for line in lines[at : at + _MESSAGE_LINES])
     return next((int(found[1]) for found in following if found), None)
 
 

@@ -45,11 +45,11 @@ _CRASH = re.compile(
 )
 _CRASH_LINE = re.compile(r"\S+: error: |\w*Error: `")
 _ABORT = re.compile(r"Fatal Python error: Aborted|terminate called|(?:^|\s)Aborted\b")
-_LAST_LINES = 20
-_TOGETHER = 60  # lines between two tracebacks of one failure
-_CRASH_LINES = 200  # last lines in which a crash or a lost peer is looked for
-_STACK = 30  # lines of a native or faulthandler's stack
-_SHOWN = 60  # lines of a traceback
+_REPORTED_LINES = 20  # at the end of a log
+_MAX_DISTANCE_LINES = 60  # between two tracebacks of one failure
+_CRASH_SEARCH_LINES = 200  # at the end of a log, in which a crash or a lost peer is looked for
+_MAX_STACK_LINES = 30  # of a native or faulthandler's stack
+_SHOWN_TRACEBACK_LINES = 60  # of a traceback
 
 
 def find_evidence(last_lines: Sequence[bytes]) -> Evidence:
@@ -62,7 +62,7 @@ def find_evidence(last_lines: Sequence[bytes]) -> Evidence:
     blamed = blame(lines)
     if found := _by_traceback(lines, blamed):
         return found
-    lines = lines[-_CRASH_LINES:]
+    lines = lines[-_CRASH_SEARCH_LINES:]
     texts = [_without_prefix(line) for line in lines]
     lost = next((index for index, text in enumerate(texts) if marks_victim(text)), None)
     if (at := _crash(texts)) is not None:
@@ -81,7 +81,7 @@ def find_evidence(last_lines: Sequence[bytes]) -> Evidence:
 
 def shown(last_lines: Sequence[bytes]) -> tuple[bytes, ...]:
     """Those of the last lines that a report shows as they are."""
-    return tuple(last_lines[-_LAST_LINES:])
+    return tuple(last_lines[-_REPORTED_LINES:])
 
 
 def _by_traceback(lines: list[str], blamed: Blame | None) -> Evidence | None:
@@ -134,9 +134,9 @@ def _last_of_each_process(found: list[Traceback]) -> list[Traceback]:
 
 
 def _together(found: list[Traceback]) -> list[Traceback]:
-    """Those at the end with no more than `_TOGETHER` lines between each other."""
+    """Those at the end with no more than `_MAX_DISTANCE_LINES` lines between each other."""
     first = len(found) - 1
-    while first and found[first].start - found[first - 1].end <= _TOGETHER:
+    while first and found[first].start - found[first - 1].end <= _MAX_DISTANCE_LINES:
         first -= 1
     return found[first:]
 
@@ -161,7 +161,7 @@ def _tells_crash(text: str) -> bool:
 
 def _stack(texts: list[str], at: int) -> tuple[str, tuple[str, ...]]:
     """The error of a crash, and what belongs to it."""
-    following = texts[at + 1 : at + _STACK]
+    following = texts[at + 1 : at + _MAX_STACK_LINES]
     if texts[at].startswith("terminate called"):
         what = next((text.strip() for text in following[:3] if "what():" in text), "")
         return f"{texts[at]} {what}".strip(), ()
@@ -186,8 +186,8 @@ def _ranks(line: str) -> tuple[int | None, int | None]:
     rank, local = None, None
     while found := _PREFIX.match(line):
         line = line[found.end() :]
-        told = found["torch"] or found["mpi"] or found["horovod"]
-        rank = int(told) if told else rank
+        written = found["torch"] or found["mpi"] or found["horovod"]
+        rank = int(written) if written else rank
         local = int(found["local"]) if found["local"] else local
     return rank, local
 
@@ -203,8 +203,8 @@ def _evidence(
     is_named: bool,
 ) -> Evidence:
     """The evidence, with what the launcher knows of the process if it is the one it names."""
-    if len(stack) > _SHOWN:
-        half = _SHOWN // 2
+    if len(stack) > _SHOWN_TRACEBACK_LINES:
+        half = _SHOWN_TRACEBACK_LINES // 2
         gap = f"  ... {len(stack) - 2 * half} lines left out ..."
         stack = (*stack[:half], gap, *stack[-half:])
     known = blamed if is_named else None

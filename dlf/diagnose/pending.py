@@ -10,16 +10,16 @@ from dlf.diagnose.image_pulls import ImagePulls
 from dlf.diagnose.pod_state import describe_pod, not_started
 from dlf.manifest.observed import Pod
 
-_SHOWN = 3
-_LEAVING = "being deleted"
+_SHOWN_CAUSES = 3
+_TERMINATING = "being deleted"
 
 
 class PendingReason(msgspec.Struct, frozen=True):
-    """What is being waited for.
+    """What a job waits for.
 
     Attributes:
         sentence: one line.
-        causes: the sentence without its numbers. When these change, it is to be told again.
+        causes: the sentence without its numbers: it is told again when these have changed.
     """
 
     sentence: str
@@ -43,13 +43,14 @@ def pending_reason(
     if not waiting and not missing:
         return None
     causes = Counter(_cause(pod, warnings, pulls, admission) for pod in waiting)
-    told = [
-        f"{count} {cause}" + _leaving(cause, waiting) for cause, count in causes.most_common(_SHOWN)
+    parts = [
+        f"{count} {cause}" + _example(cause, waiting)
+        for cause, count in causes.most_common(_SHOWN_CAUSES)
     ]
     if missing:
-        told.append(f"{missing} not there" + _of_the_job(pods, warnings, admission))
+        parts.append(f"{missing} not there" + _of_the_job(pods, warnings, admission))
     return PendingReason(
-        f"waiting for {len(waiting) + missing} of {total} pods: {'; '.join(told)}",
+        f"waiting for {len(waiting) + missing} of {total} pods: {'; '.join(parts)}",
         frozenset([*causes, admission, *warnings.others(_names(pods)), str(bool(missing))]),
     )
 
@@ -59,23 +60,23 @@ def _cause(pod: Pod, warnings: WarningEvents, pulls: ImagePulls, admission: str)
     if pull := pulls.message(pod.metadata.name):
         return f"pending: {pull}"
     if pod.metadata.deletion_timestamp:
-        return _LEAVING
+        return _TERMINATING
     state = describe_pod(pod)
-    said = warnings.for_object(pod.metadata.name) or admission
-    return f"{state}: {said}" if said and state == "pending" else state
+    event = warnings.for_object(pod.metadata.name) or admission
+    return f"{state}: {event}" if event and state == "pending" else state
 
 
-def _leaving(cause: str, waiting: Iterable[Pod]) -> str:
+def _example(cause: str, waiting: Iterable[Pod]) -> str:
     """An example of the pods that stay: often, their node does not answer."""
-    if cause != _LEAVING:
+    if cause != _TERMINATING:
         return ""
     pod = next(pod for pod in waiting if pod.metadata.deletion_timestamp)
     return f" (such as {pod.metadata.name} on node {pod.spec.node_name})"
 
 
 def _of_the_job(pods: Iterable[Pod], warnings: WarningEvents, admission: str) -> str:
-    said = [admission] if admission else warnings.others(_names(pods))[:_SHOWN]
-    return "".join(f", {each}" for each in said)
+    reasons = [admission] if admission else warnings.others(_names(pods))[:_SHOWN_CAUSES]
+    return "".join(f", {each}" for each in reasons)
 
 
 def _names(pods: Iterable[Pod]) -> set[str]:

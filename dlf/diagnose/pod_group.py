@@ -5,7 +5,7 @@ from dlf.manifest.kinds import Kind
 from dlf.manifest.observed import Condition, Job, Meta, Observed
 
 QUEUE = Kind(group="scheduling.volcano.sh", version="v1beta1", name="Queue", plural="queues")
-"""Has no namespace."""
+"""Not namespaced."""
 
 
 class GroupSpec(Observed):
@@ -43,7 +43,7 @@ class Queue(Observed):
 
 
 def group_name(kind: Kind, job: Job) -> str:
-    """The name of the job's PodGroup: Volcano's own adds the uid, Kubeflow's has the job's name."""
+    """The name of the job's PodGroup: `<job>-<uid>` for Volcano, `<job>` for Kubeflow."""
     name = job.metadata.name
     return f"{name}-{job.metadata.uid}" if kind == VOLCANO_JOB else name
 
@@ -60,12 +60,12 @@ def why_not_admitted(group: PodGroup, queue: Queue | str | None) -> str:
         return f"queue {name} does not exist"
     if isinstance(queue, Queue) and queue.status.state not in {"", "Open"}:
         return f"queue {name} is {queue.status.state}"
-    said = [
+    reasons = [
         text
         for each in group.status.conditions or ()
         if each.type == "Unschedulable" and each.status == "True"
         for text in (each.reason, each.message)
     ]
-    if group.status.phase in {"", "Pending"}:  # what is said then counts pods that do not exist yet
-        said.insert(0, f"queue {name} has not admitted the gang of {group.spec.min_member}")
-    return ": ".join(filter(None, said))
+    if group.status.phase in {"", "Pending"}:  # reasons may count pods that do not exist yet
+        reasons.insert(0, f"queue {name} has not admitted the gang of {group.spec.min_member}")
+    return ": ".join(filter(None, reasons))

@@ -10,7 +10,7 @@ from dlf.manifest.observed import Condition, ContainerStatus, Pod, Terminated
 # Waiting reasons that are a normal step on the way.
 _NORMAL = {"ContainerCreating", "PodInitializing"}
 
-_GRACE_SECONDS = 30  # default of terminationGracePeriodSeconds, which dlf does not change
+_DEFAULT_GRACE_SECONDS = 30  # default of terminationGracePeriodSeconds, which dlf does not change
 
 _DISRUPTIONS = {
     "PreemptionByScheduler": "a pod of higher priority needed its place",
@@ -93,7 +93,7 @@ def ended_by_deletion(pod: Pod, end: Terminated) -> bool:
         return True
     grace = pod.metadata.deletion_grace_period_seconds
     requested = _time(pod.metadata.deletion_timestamp) - datetime.timedelta(
-        seconds=_GRACE_SECONDS if grace is None else grace
+        seconds=_DEFAULT_GRACE_SECONDS if grace is None else grace
     )
     return _time(end.finished_at) >= requested
 
@@ -192,5 +192,5 @@ def _because(text: str) -> str:
     return f": {text.strip().splitlines()[0]}" if text.strip() else ""
 
 
-def _time(stamp: str) -> datetime.datetime:
-    return datetime.datetime.fromisoformat(stamp)
+def _time(timestamp: str) -> datetime.datetime:
+    return datetime.datetime.fromisoformat(timestamp)

@@ -1,4 +1,4 @@
-"""The cluster's time, from the newest time stamps seen, for what carries none."""
+"""The cluster's time, from the newest timestamps seen, for what carries none."""
 
 import datetime
 
@@ -9,7 +9,7 @@ from dlf.manifest.observed import Pod
 class ServerClock:
     """Maps seconds of our clock to the cluster's time.
 
-    A time stamp in an object is never later than the moment at which we see it. So the newest one,
+    A timestamp in an object is never later than the moment at which we see it. So the newest one,
     relative to our clock, is right up to what passed between both: within a second or so, once a
     container was seen to start or to end.
     """
@@ -18,17 +18,19 @@ class ServerClock:
         self._start: datetime.datetime | None = None  # when our clock was 0
 
     def observe(self, pod: Pod, now: float) -> None:
-        """Take note of a pod's time stamps.
+        """Take note of a pod's timestamps.
 
         Args:
             pod: as it was just seen.
             now: seconds of our clock.
         """
-        stamps = [pod.metadata.creation_timestamp]
+        timestamps = [pod.metadata.creation_timestamp]
         for status in container_statuses(pod):
-            stamps.append((status.state.running and status.state.running.started_at) or "")
-            stamps.append((status.state.terminated and status.state.terminated.finished_at) or "")
-        newest = max((time for time in map(parse_time, stamps) if time), default=None)
+            timestamps.append((status.state.running and status.state.running.started_at) or "")
+            timestamps.append(
+                (status.state.terminated and status.state.terminated.finished_at) or ""
+            )
+        newest = max((time for time in map(parse_time, timestamps) if time), default=None)
         if newest:
             start = newest - datetime.timedelta(seconds=now)
             self._start = max(self._start or start, start)
@@ -41,9 +43,9 @@ class ServerClock:
         return time.strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def parse_time(stamp: str) -> datetime.datetime | None:
-    """An RFC 3339 time stamp, or None for what is none."""
+def parse_time(timestamp: str) -> datetime.datetime | None:
+    """An RFC 3339 timestamp, or None for what is none."""
     try:
-        return datetime.datetime.fromisoformat(stamp)
+        return datetime.datetime.fromisoformat(timestamp)
     except ValueError:
         return None

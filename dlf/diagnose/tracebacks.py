@@ -31,9 +31,9 @@ _QUOTED = re.compile(r"C\+\+ Traceback|traceback : ")
 _NOT_FATAL = re.compile(r"Exception ignored|--- Logging error ---")
 _RANK = re.compile(r"\[rank(\d+)\]|\[[^\[\],\s]*,(\d+)\](?:<std...>)?:|\[(\d+)\]<std...>:")
 _LOCAL_RANK = re.compile(r"\[[A-Za-z][\w.-]*?(\d+)\]:")
-_LONGEST = 2000  # lines to look for the end of a traceback among those of other processes
-_FOREIGN = 20  # lines of others in an unmarked traceback
-_MESSAGE = 12  # lines of an exception's message
+_MAX_TRACEBACK_LINES = 2000  # to look for the end of a traceback among those of other processes
+_MAX_FOREIGN_LINES = 20  # of others in an unmarked traceback
+_MAX_MESSAGE_LINES = 12  # of an exception's message
 
 
 class Traceback(msgspec.Struct, frozen=True, kw_only=True):
@@ -94,21 +94,21 @@ def _prefix(lines: Sequence[str], start: int) -> str:
     prefix = lines[start].partition(head)[0]
     if not prefix:
         return ""
-    following = lines[start + 1 : start + _LONGEST]
+    following = lines[start + 1 : start + _MAX_TRACEBACK_LINES]
     return prefix if any(line.startswith(f"{prefix}  ") for line in following) else ""
 
 
 def _read(lines: Sequence[str], start: int, prefix: str) -> Traceback | None:
     texts = [_HEADER]
-    error, end, left, foreign = "", start + 1, _MESSAGE, 0
-    for index in range(start + 1, min(len(lines), start + _LONGEST)):
+    error, end, left, foreign = "", start + 1, _MAX_MESSAGE_LINES, 0
+    for index in range(start + 1, min(len(lines), start + _MAX_TRACEBACK_LINES)):
         line = lines[index]
         if prefix and not (line.startswith(prefix) or line == prefix.rstrip()):
             continue
         text = line[len(prefix) :]
         if text.startswith(_CHAINED):
             texts += ["", text, ""]
-            error, left = "", _MESSAGE
+            error, left = "", _MAX_MESSAGE_LINES
         elif not error:
             if text.startswith(_HEADER):
                 texts += [] if texts[-1] == _HEADER else [text]
@@ -119,10 +119,10 @@ def _read(lines: Sequence[str], start: int, prefix: str) -> Traceback | None:
                 error, end = text, index + 1
             elif text:
                 foreign += 1
-                if foreign > _FOREIGN:
+                if foreign > _MAX_FOREIGN_LINES:
                     break
         elif not text.strip():
-            if not _goes_on(lines, index, prefix):
+            if not _is_chained(lines, index, prefix):
                 break
         elif left and not _OTHER_LINE.match(text) and _HEADER not in text:
             texts.append(text)
@@ -134,9 +134,9 @@ def _read(lines: Sequence[str], start: int, prefix: str) -> Traceback | None:
     return Traceback(start=start, end=end, prefix=prefix, lines=tuple(texts), error=error)
 
 
-def _goes_on(lines: Sequence[str], blank: int, prefix: str) -> bool:
+def _is_chained(lines: Sequence[str], blank: int, prefix: str) -> bool:
     """Whether the next line of the process after a blank one chains another exception."""
-    for line in lines[blank + 1 : blank + _LONGEST]:
+    for line in lines[blank + 1 : blank + _MAX_TRACEBACK_LINES]:
         if not prefix or line.startswith(prefix):
             return line[len(prefix) :].startswith(_CHAINED)
     return False
@@ -146,7 +146,7 @@ def _group(lines: Sequence[str], start: int, prefix: str) -> Traceback | None:
     """An exception group: every line is drawn with a margin of `|` and `+`."""
     texts = [lines[start][len(prefix) :]]
     errors, end = [], start + 1
-    for index in range(start + 1, min(len(lines), start + _LONGEST)):
+    for index in range(start + 1, min(len(lines), start + _MAX_TRACEBACK_LINES)):
         line = lines[index]
         if prefix and not line.startswith(prefix):
             continue

@@ -45,7 +45,7 @@ def training_succeeded(pod: Pod, statuses: Sequence[ContainerStatus]) -> bool:
     return all(end and not end.exit_code and not ended_by_removal(pod, end) for end in ends)
 
 
-def keeping(pod: Pod, statuses: Sequence[ContainerStatus]) -> list[str]:
+def remaining_containers(pod: Pod, statuses: Sequence[ContainerStatus]) -> list[str]:
     """The containers that run on although the training of the pod has ended."""
     training = {each.name for each in statuses}
     return [

@@ -23,23 +23,23 @@ LAUNCHER_PATIENCE_SECONDS = 30.0
 and until then the workers hold their accelerators."""
 
 TELL_SIDECARS_SECONDS = 10.0
-"""After which it is told that only sidecars keep the pods of a job whose training has ended."""
+"""How long after the end of the training dlf says which sidecars keep its pods running."""
 
 SIDECARS_PATIENCE_SECONDS = 60.0
-"""After which such a job has ended for dlf; an operator that counts training containers only, as
-training-operator does, needs seconds."""
+"""How long after the end of the training dlf ends the job itself; an operator that counts training
+containers only, as training-operator does, needs seconds."""
 
 SILENT_OPERATOR_SECONDS = 60.0
-"""After which it is told that the operator has written no condition and created no pod."""
+"""How long an operator may neither write a condition nor create a pod before dlf says so."""
 
 READ_REASONS_SECONDS = 4.0
-"""How long a normal start takes; after that, events and PodGroup are read."""
+"""How long a normal start takes; after that, dlf reads events and PodGroup."""
 
 TELL_WAITING_SECONDS = 5.0
-"""After which it is told what pods wait for; also between two such lines."""
+"""How long pods may wait before dlf says for what; also between two such lines."""
 
 TELL_QUIET_SECONDS = 600.0
-"""After which a job in which nothing happens is told of, if a rank has printed a traceback: others
+"""How long nothing may happen in a job before dlf names a rank that has printed a traceback: others
 may wait for it for ever."""
 
 _NEVER = float("inf")
@@ -124,7 +124,7 @@ def _ending(job: FollowedJob, now: float) -> Ending | None:
         return _final(job.inferred_state or state)
     if job.sidecars_since is not None and now >= job.sidecars_since + SIDECARS_PATIENCE_SECONDS:
         cause = Cause.TRAINING_SUCCEEDED if job.training_result() else Cause.TRAINING_FAILED
-        return Ending(cause, state, f"its training has ended; {job.sidecars()} ran on")
+        return Ending(cause, state, f"its training has ended; {job.describe_sidecars()} ran on")
     return None
 
 
@@ -166,11 +166,11 @@ def _finishing(job: FollowedJob, _now: float) -> Notice | None:
     inferred = job.inferred_state
     if not inferred or job.job.api_version == VOLCANO_JOB.api_version:
         return None
-    said = ": ".join(filter(None, (inferred.reason, inferred.message)))
+    reason = ": ".join(filter(None, (inferred.reason, inferred.message)))
     return Notice(
         "finishing",
         inferred.phase,
-        f"the launcher has ended and the job has {inferred.phase.value} ({said}); its workers are"
+        f"the launcher has ended and the job has {inferred.phase.value} ({reason}); its workers are"
         f" stopped within {_patience(job):.0f} s, unless the operator decides otherwise",
     )
 
@@ -183,8 +183,8 @@ def _sidecars(job: FollowedJob, now: float) -> Notice | None:
     return Notice(
         "sidecars",
         None,
-        f"the training has ended, but {job.sidecars()} runs on; the job ends with the training's"
-        f" result in {left:.0f} s",
+        f"the training has ended, but {job.describe_sidecars()} runs on; the job ends with the"
+        f" training's result in {left:.0f} s",
     )
 
 
@@ -192,9 +192,9 @@ def _waiting_due(job: FollowedJob) -> float | None:
     """When it is time to tell what pods wait for, or None while there is nothing new."""
     if job.waiting_since is None:
         return None
-    if "waiting" not in job.told:
+    if "waiting" not in job.last_notices:
         return job.waiting_since + TELL_WAITING_SECONDS
-    _, told_at = job.told["waiting"]
+    _, told_at = job.last_notices["waiting"]
     return told_at + TELL_WAITING_SECONDS if job.changed_at > told_at else None
 
 

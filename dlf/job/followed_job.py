@@ -5,7 +5,7 @@ import msgspec
 from dlf.diagnose.pending import PendingReason
 from dlf.diagnose.pod_state import has_ended
 from dlf.diagnose.start_reasons import StartReasons
-from dlf.diagnose.training import keeping, training_ended, training_succeeded
+from dlf.diagnose.training import remaining_containers, training_ended, training_succeeded
 from dlf.frameworks import job_state, kind_of
 from dlf.job.pods import Pods
 from dlf.manifest.jobs.volcano import VOLCANO_JOB
@@ -33,9 +33,9 @@ class FollowedJob:
             not say so yet; None when it is not.
         sidecars_since: since when the training has ended and only other containers keep its pods;
             None when that is not so.
-        changed_at: when the job, a pod or a reason for waiting was last told.
+        changed_at: when the job, a pod or a reason for waiting was last last_notices.
         quiet_since: since when no log line came and neither job nor pods changed.
-        told: by topic, the last notice and when it was checked.
+        last_notices: topic to the key of its last notice, and when that was checked.
     """
 
     def __init__(
@@ -53,7 +53,7 @@ class FollowedJob:
         self.sidecars_since: float | None = None
         roles = [leader] if leader else [role.lower() for role in kind_of(job).deciding_roles]
         self._deciding_role = next((role for role in roles if role in pods.roles.replicas), "")
-        self.told: dict[str, tuple[object, float]] = {}
+        self.last_notices: dict[str, tuple[object, float]] = {}
 
     @property
     def state(self) -> JobState:
@@ -138,10 +138,12 @@ class FollowedJob:
         """Whether the training has succeeded in all pods that decide."""
         return all(training_succeeded(pod, self.pods.statuses(pod)) for pod in self.deciding_pods())
 
-    def sidecars(self) -> str:
+    def describe_sidecars(self) -> str:
         """Which containers keep which pods, in words."""
         kept = self.kept_pods()
-        names = {name for pod in kept for name in keeping(pod, self.pods.statuses(pod))}
+        names = {
+            name for pod in kept for name in remaining_containers(pod, self.pods.statuses(pod))
+        }
         more = f" and {len(kept) - 1} more" if len(kept) > 1 else ""
         containers = f"container{'s' if len(names) > 1 else ''} {', '.join(sorted(names))}"
         return f"{containers} of pod {kept[0].metadata.name}{more}" if kept else ""
@@ -165,7 +167,7 @@ class FollowedJob:
         self.changed_at = now
         if not self.pods.waiting:
             self.waiting_since = None
-            self.told.pop("waiting", None)
+            self.last_notices.pop("waiting", None)
         elif self.waiting_since is None:
             self.waiting_since = now
         if not self.inferred_state:
@@ -174,6 +176,6 @@ class FollowedJob:
             self.finishing_since = now
         if not self.kept_pods():
             self.sidecars_since = None
-            self.told.pop("sidecars", None)
+            self.last_notices.pop("sidecars", None)
         elif self.sidecars_since is None:
             self.sidecars_since = now

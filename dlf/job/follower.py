@@ -38,7 +38,7 @@ class Follower:
     Args:
         context: cluster, limits, and where messages go.
         job: as it was created or found.
-        logs: told of every pod.
+        logs: gets every pod.
     """
 
     def __init__(self, context: JobContext, job: Job, logs: Multiplexer) -> None:
@@ -179,7 +179,7 @@ class Follower:
             self._decide()
 
     def _note_version(self, meta: Meta) -> None:
-        """A list may tell what is known already: only another version is a change."""
+        """A list may repeat what is known: only another resource version is a change."""
         if self._versions.get(meta.uid) != meta.resource_version:
             self._versions[meta.uid] = meta.resource_version
             self._followed.quiet_since = self._loop.time()
@@ -211,10 +211,10 @@ class Follower:
 
     def _tell(self, decision: Decision, now: float) -> None:
         for notice in decision.notices:
-            key, _ = self._followed.told.get(notice.topic, (..., 0.0))
+            key, _ = self._followed.last_notices.get(notice.topic, (..., 0.0))
             if key != notice.key:
                 self._context.notify(notice.text)
-            self._followed.told[notice.topic] = notice.key, now
+            self._followed.last_notices[notice.topic] = notice.key, now
 
     def _tell_raised(self, now: float) -> None:
         """A rank that raised while others wait for it in native code hangs with them."""

@@ -24,7 +24,7 @@ class Pods:
 
     Args:
         roles: of the job.
-        logs: told of every pod.
+        logs: gets every pod.
 
     Attributes:
         roles: of the job.

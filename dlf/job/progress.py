@@ -1,17 +1,17 @@
-"""Lines on the pods' progress: few, however many pods there are."""
+"""Lines about the pods' progress: few, however many pods there are."""
 
 import asyncio
 from collections.abc import Callable, Iterable
 
 GATHER_SECONDS = 0.5
-"""Changes within this time are told together."""
+"""Changes within this time are reported together."""
 
 NAMED_PODS = 4
-"""Pods with the same kind of change that are named; of more, only the number is told."""
+"""Pods with the same kind of change that are named; of more, only the number is given."""
 
 
 class Progress:
-    """The changes of pods that were not told yet.
+    """The changes of pods that were not reported yet.
 
     Args:
         due: called when it is time to take the lines.

@@ -13,7 +13,7 @@ from dlf.kube.request import action_of
 from dlf.manifest.kinds import Kind
 
 ALLOWED_AFTER_SECONDS = 10.0
-"""A watch that lasted so long was allowed: a refusal comes right after the list."""
+"""A watch that lasted longer was allowed: a refusal comes right after the list."""
 
 T = TypeVar("T")
 
@@ -58,9 +58,8 @@ async def watch(
                             retry.succeeded()
                         apply(step)
             except Rejected as error:
-                if (
-                    loop.time() - began > ALLOWED_AFTER_SECONDS
-                ):  # it was allowed, but nothing changed
+                # A watch without changes was allowed, too, if it lasted.
+                if loop.time() - began > ALLOWED_AFTER_SECONDS:
                     allowed = True
                     retry.succeeded()
                 if not allowed:

@@ -17,9 +17,9 @@ from dlf.outcome.report import describe
 from dlf.outcome.timeline import timeline
 
 LISTED_NAMES = 5
-"""Names in one note; of more, only the number is told."""
+"""Names in one note; of more, only the number is given."""
 
-_GONE = "the job object was deleted before its result was seen; all its pods had succeeded"
+_RESULT_UNSEEN = "the job object was deleted before its result was seen; all its pods had succeeded"
 
 
 def summarize(
@@ -45,7 +45,7 @@ def summarize(
         failures=found,
         timeline=timeline(job, pods),
     )
-    before = tuple(map(_taken_before, pods.disrupted[-LISTED_NAMES:]))
+    before = tuple(map(_describe_disruption, pods.disrupted[-LISTED_NAMES:]))
     if ending.cause in {Cause.FAILED, Cause.TRAINING_FAILED}:
         found = found or _failures(pods, logs, restarted=True)
         notes = (ending.detail,) if ending.detail else ()
@@ -56,13 +56,13 @@ def summarize(
     if rule.exit_code is not ExitCode.SUCCEEDED:
         return msgspec.structs.replace(outcome, operator="", reason=ending.detail, warnings=before)
     found = tuple(failure for failure in found if not failure.stopped)
-    warnings = [_GONE] if ending.cause is Cause.DELETED_AFTER_SUCCESS else []
+    warnings = [_RESULT_UNSEEN] if ending.cause is Cause.DELETED_AFTER_SUCCESS else []
     warnings += [ending.detail] if ending.cause is Cause.TRAINING_SUCCEEDED else []
     warnings += [f"although the job succeeded, {describe(each)}" for each in found[:LISTED_NAMES]]
     still = [pod.metadata.name for pod in pods.running() if not pod.metadata.deletion_timestamp]
-    led = ending.cause is Cause.LEADER_SUCCEEDED
+    by_leader = ending.cause is Cause.LEADER_SUCCEEDED
     ended = ending.cause is not Cause.TRAINING_SUCCEEDED
-    if still and ended and (led or not operator_cleans_up(context.kind, job)):
+    if still and ended and (by_leader or not operator_cleans_up(context.kind, job)):
         warnings.append(f"still running although the job has ended: {_listed(still)}")
     if context.lifecycle.strict and found:
         return msgspec.structs.replace(
@@ -86,7 +86,7 @@ def _failures(pods: Pods, logs: Multiplexer, *, restarted: bool = False) -> tupl
     )
 
 
-def _taken_before(pod: Pod) -> str:
+def _describe_disruption(pod: Pod) -> str:
     """A pod that the cluster took away, and that was created again."""
     mark = condition(pod, "DisruptionTarget")
     since = f" at {mark.last_transition_time}" if mark and mark.last_transition_time else ""
