@@ -11,7 +11,7 @@ from dlf.errors import ExitCode, UsageError, nearest
 
 _HELP = {"-h", "--help"}
 _VERSION = {"-V", "--version"}
-_PERSONALITIES = {"ssh", "pdsh"}
+_LINKED_PROGRAMS = {"ssh", "pdsh"}
 
 
 def _version(argv: Sequence[str], edge: Edge) -> ExitCode:
@@ -171,7 +171,7 @@ def _help(edge: Edge) -> ExitCode:
 def _as_launcher(words: Sequence[str], env: Mapping[str, str]) -> list[str]:
     """The command, also of `python3 launcher-<framework>.py ...` as old templates call it."""
     program, *rest = words
-    if program.rpartition("/")[2] in _PERSONALITIES:  # see dlf/worker/scratch.py
+    if program.rpartition("/")[2] in _LINKED_PROGRAMS:  # see dlf/worker/scratch.py
         return [program.rpartition("/")[2], *rest]
     if program.rpartition("/")[2] not in {"python", "python3"} or not rest:
         return rest

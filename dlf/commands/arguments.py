@@ -1,7 +1,7 @@
 """How the commands beside the frameworks read their words: some names, then flags."""
 
 from collections.abc import Sequence
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeAlias
 
 import msgspec
 
@@ -20,18 +20,16 @@ class Selection(msgspec.Struct, frozen=True, kw_only=True):
     ] = ""
 
 
+TextOrJson: TypeAlias = Annotated[
+    str,
+    Flag("a table, or JSON", scalars.choice("text", "json"), metavar="text|json", short="-o"),
+]
+
+
 class Output(msgspec.Struct, frozen=True, kw_only=True):
     """In which form."""
 
-    output: Annotated[
-        str,
-        Flag(
-            "a table, or JSON",
-            scalars.choice("text", "json"),
-            metavar="text|json",
-            short="-o",
-        ),
-    ] = "text"
+    output: TextOrJson = "text"
 
 
 def read(

@@ -1,14 +1,13 @@
 """`dlf FRAMEWORK [flags]`, parsed: what `train` and `check` work on."""
 
 from collections.abc import Mapping, Sequence
-from typing import Annotated
 
 import msgspec
 
+from dlf.commands.arguments import TextOrJson
 from dlf.errors import UsageError
 from dlf.frameworks.framework import Framework
-from dlf.task import scalars
-from dlf.task.flag import Flag, settings_of
+from dlf.task.flag import settings_of
 from dlf.task.load import Arguments, load, split
 from dlf.task.settings import Connection, Lifecycle, Logs, Run, TaskSettings
 
@@ -36,10 +35,7 @@ class Invocation(msgspec.Struct, frozen=True, kw_only=True):
 class CheckRun(Run, frozen=True, kw_only=True):
     """`Run` as `dlf check` has it."""
 
-    output: Annotated[
-        str,
-        Flag("a table, or JSON", scalars.choice("text", "json"), metavar="text|json", short="-o"),
-    ] = "text"
+    output: TextOrJson = "text"
 
 
 def parse(

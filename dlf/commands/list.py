@@ -20,7 +20,7 @@ from dlf.task.settings import Connection
 _WATCH_SECONDS = 2.0  # between two looks; jobs change in seconds at best
 
 
-class Which(msgspec.Struct, frozen=True, kw_only=True):
+class ListFilter(msgspec.Struct, frozen=True, kw_only=True):
     """Which jobs."""
 
     all_namespaces: Annotated[
@@ -32,7 +32,7 @@ class Which(msgspec.Struct, frozen=True, kw_only=True):
     ] = False
 
 
-GROUPS = (("Which jobs", Which), ("Output", Output), ("Cluster", Connection))
+GROUPS = (("Which jobs", ListFilter), ("Output", Output), ("Cluster", Connection))
 
 
 def run(argv: Sequence[str], edge: Edge) -> ExitCode:
@@ -45,7 +45,7 @@ def run(argv: Sequence[str], edge: Edge) -> ExitCode:
     return ExitCode.SUCCEEDED
 
 
-async def _list(which: Which, output: Output, connection: Connection, edge: Edge) -> None:
+async def _list(which: ListFilter, output: Output, connection: Connection, edge: Edge) -> None:
     async with connect(connection, edge) as (client, namespace):
         place = "" if which.all_namespaces else namespace
         rows = await list_jobs(client, place)
@@ -63,7 +63,7 @@ async def _list(which: Which, output: Output, connection: Connection, edge: Edge
                 _print(changed, which, output, edge)
 
 
-def _print(rows: Sequence[JobRow], which: Which, output: Output, edge: Edge) -> None:
+def _print(rows: Sequence[JobRow], which: ListFilter, output: Output, edge: Edge) -> None:
     if output.output == "json":
         edge.out(msgspec.json.format(msgspec.json.encode(rows), indent=2).decode() + "\n")
     elif not rows:

@@ -18,7 +18,7 @@ from dlf.task.flag import Flag
 from dlf.task.settings import Connection, Logs
 
 
-class Which(msgspec.Struct, frozen=True, kw_only=True):
+class LineSelection(msgspec.Struct, frozen=True, kw_only=True):
     """Which lines: of which pods, since when, and whether to wait for more."""
 
     follow: Annotated[
@@ -71,7 +71,7 @@ class Which(msgspec.Struct, frozen=True, kw_only=True):
 
 GROUPS = (
     ("Job", Selection),
-    ("Which lines", Which),
+    ("Which lines", LineSelection),
     ("Logs", Logs),
     ("Cluster", Connection),
 )
@@ -90,7 +90,7 @@ def run(argv: Sequence[str], edge: Edge) -> ExitCode:
 async def _show(
     name: str,
     selection: Selection,
-    which: Which,
+    which: LineSelection,
     logs: Logs,
     connection: Connection,
     edge: Edge,

@@ -21,10 +21,10 @@ from dlf.task import scalars
 from dlf.task.flag import Flag
 from dlf.task.settings import Connection
 
-_AT_A_TIME = 16  # deletions
+_MAX_DELETIONS = 16  # at the same time
 
 
-class Which(msgspec.Struct, frozen=True, kw_only=True):
+class PruneFilter(msgspec.Struct, frozen=True, kw_only=True):
     """Which jobs."""
 
     older_than: Annotated[
@@ -37,7 +37,7 @@ class Which(msgspec.Struct, frozen=True, kw_only=True):
     ] = False
 
 
-GROUPS = (("Which jobs", Which), ("Cluster", Connection))
+GROUPS = (("Which jobs", PruneFilter), ("Cluster", Connection))
 
 
 def run(argv: Sequence[str], edge: Edge) -> ExitCode:
@@ -52,9 +52,9 @@ def run(argv: Sequence[str], edge: Edge) -> ExitCode:
     return ExitCode.SUCCEEDED if gone else ExitCode.TIMEOUT
 
 
-async def _prune(which: Which, connection: Connection, edge: Edge) -> bool:
+async def _prune(which: PruneFilter, connection: Connection, edge: Edge) -> bool:
     now = datetime.datetime.now(datetime.UTC)
-    limit = asyncio.Semaphore(_AT_A_TIME)
+    limit = asyncio.Semaphore(_MAX_DELETIONS)
     async with connect(connection, edge) as (client, namespace):
 
         async def remove(found: FoundJob) -> bool:

@@ -24,7 +24,7 @@ from dlf.manifest.names import label_value
 from dlf.task import scalars
 from dlf.task.flag import Flag
 from dlf.task.load import Arguments, load
-from dlf.task.settings import Connection, Lifecycle, Logs, Run, TaskSettings
+from dlf.task.settings import Connection, Detach, DryRun, Lifecycle, Logs, Run, TaskSettings
 
 
 class Resource(msgspec.Struct, frozen=True, kw_only=True):
@@ -33,25 +33,8 @@ class Resource(msgspec.Struct, frozen=True, kw_only=True):
     file: Annotated[
         str, Flag("file with one job, YAML or JSON", scalars.text, metavar="FILE", short="-f")
     ] = ""
-    dry_run: Annotated[
-        str,
-        Flag(
-            "only print the job; --dry-run=server lets the API server check it too",
-            scalars.choice("client", "server"),
-            metavar="client|server",
-            name="dry-run",
-            form="optional",
-        ),
-    ] = ""
-    detach: Annotated[
-        bool,
-        Flag(
-            "submit the job, print its name, and end; dlf logs JOB goes on",
-            scalars.switch,
-            form="switch",
-            short="-d",
-        ),
-    ] = False
+    dry_run: DryRun = ""
+    detach: Detach = False
 
 
 GROUPS = (

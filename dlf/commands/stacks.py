@@ -31,8 +31,10 @@ def run(argv: Sequence[str], edge: Edge) -> ExitCode:
 
 async def _show(name: str, selection: Selection, connection: Connection, edge: Edge) -> list[str]:
     from dlf.commands.cluster import connect
-    from dlf.inspect.stacks import report
-    from dlf.inspect.worker_pods import ask
+    from dlf.inspect.stack_report import report
+    from dlf.inspect.worker_pods import read_process_states
 
     async with connect(connection, edge) as (client, namespace):
-        return report(await ask(client, namespace, name, selection.kind, edge.notify))
+        return report(
+            await read_process_states(client, namespace, name, selection.kind, edge.notify)
+        )

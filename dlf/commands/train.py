@@ -46,7 +46,7 @@ def execute(invocation: Invocation, edge: Edge) -> ExitCode:
     if invocation.run.dry_run == "client":
         edge.out(to_text(_rendered(invocation, edge), invocation.run.output))
         return ExitCode.SUCCEEDED
-    from dlf.commands.training import submit_only, train, validated
+    from dlf.commands.cluster_training import submit_only, train, validated
 
     if invocation.run.dry_run == "server":
         edge.out(to_text(edge.run(validated(invocation, edge)), invocation.run.output))

@@ -6,6 +6,7 @@ Times are compared as times: as text, `05.9Z` sorts before `05Z`, and both forms
 import datetime
 import re
 
+from dlf.manifest.meta import parse_time
 from dlf.manifest.observed import Event
 
 _REFUSALS = re.compile(r".*FailedValidation|ValidationError")
@@ -66,10 +67,7 @@ def event_time(event: Event) -> str:
 
 def event_order(event: Event) -> datetime.datetime:
     """`event_time` for comparisons; the earliest time there is for an event without one."""
-    try:
-        return datetime.datetime.fromisoformat(event_time(event))
-    except ValueError:
-        return datetime.datetime.min.replace(tzinfo=datetime.UTC)
+    return parse_time(event_time(event)) or datetime.datetime.min.replace(tzinfo=datetime.UTC)
 
 
 def describe_event(event: Event) -> str:

@@ -14,7 +14,7 @@ from dlf.diagnose.pod_state import (
     native_sidecars,
 )
 from dlf.diagnose.roles import PodIdentity
-from dlf.diagnose.server_clock import parse_time
+from dlf.manifest.meta import parse_time
 from dlf.manifest.observed import ContainerStatus, Pod, Terminated
 from dlf.outcome.outcome import PodFailure
 

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 
+from dlf.manifest.meta import parse_time
 from dlf.outcome.outcome import PodFailure
 
 WINDOW = timedelta(seconds=45)
@@ -47,10 +48,10 @@ def victims_last(failures: Sequence[PodFailure]) -> tuple[PodFailure, ...]:
     Args:
         failures: the first in time first.
     """
-    first = _time(failures[0]) if failures else None
+    first = parse_time(failures[0].finished_at) if failures else None
     if first is None:
         return tuple(failures)
-    times = [_time(each) for each in failures]
+    times = [parse_time(each.finished_at) for each in failures]
     wave = [each for each, at in zip(failures, times, strict=True) if _is_in(each, at, first)]
     later = [each for each in failures if each not in wave]
     is_taken = any(each.reason in _CLUSTER_CAUSES for each in wave)
@@ -71,10 +72,3 @@ def _is_victim(failure: PodFailure) -> bool:
     is_silent = not failure.evidence.error and failure.exit_code in _STOPPED
     is_plain = failure.reason in {"", "Error"}  # the cluster gives no reason of its own
     return is_plain and (failure.evidence.is_victim or is_silent)
-
-
-def _time(failure: PodFailure) -> datetime | None:
-    try:
-        return datetime.fromisoformat(failure.finished_at)
-    except ValueError:
-        return None

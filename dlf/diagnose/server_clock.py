@@ -3,6 +3,7 @@
 import datetime
 
 from dlf.diagnose.pod_state import container_statuses
+from dlf.manifest.meta import parse_time
 from dlf.manifest.observed import Pod
 
 
@@ -41,11 +42,3 @@ class ServerClock:
             return ""
         time = self._start + datetime.timedelta(seconds=now)
         return time.strftime("%Y-%m-%dT%H:%M:%SZ")
-
-
-def parse_time(timestamp: str) -> datetime.datetime | None:
-    """An RFC 3339 timestamp, or None for what is none."""
-    try:
-        return datetime.datetime.fromisoformat(timestamp)
-    except ValueError:
-        return None

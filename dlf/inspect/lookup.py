@@ -1,6 +1,8 @@
 """Finds existing jobs of every kind that the cluster serves."""
 
 import asyncio
+from collections.abc import Coroutine, Sequence
+from typing import Any, TypeVar
 
 from dlf.errors import DlfError, JobNotFound, Rejected, UsageError, similar
 from dlf.frameworks import job_kinds
@@ -10,6 +12,7 @@ from dlf.manifest.jobs.kind import JobKind
 from dlf.manifest.observed import Job
 
 FoundJob = tuple[JobKind, Job]
+T = TypeVar("T")
 
 
 def matches(kind: JobKind, kind_filter: str) -> bool:
@@ -52,15 +55,10 @@ async def dlf_jobs(client: KubeClient, namespace: str) -> list[FoundJob]:
         Rejected: no kind is served, or none may be listed.
     """
     kinds = await served_kinds(client)
-    answers = await asyncio.gather(
-        *(client.list(kind, namespace, Job) for kind in kinds), return_exceptions=True
-    )
-    refused = [answer for answer in answers if isinstance(answer, BaseException)]
-    if len(refused) == len(answers) or any(not isinstance(each, Rejected) for each in refused):
-        raise refused[0]
+    answers = await _answers([client.list(kind, namespace, Job) for kind in kinds], Rejected)
     found: dict[str, FoundJob] = {}
     for kind, answer in zip(kinds, answers, strict=True):
-        for job in () if isinstance(answer, BaseException) else answer[0]:
+        for job in answer[0] if answer else ():
             if SPEC_HASH in (job.metadata.annotations or {}):
                 # An object may be served in two versions.
                 found.setdefault(job.metadata.uid, (kind, job))
@@ -78,17 +76,27 @@ async def find_by_name(
         UsageError, Rejected: as `served_kinds`; and Rejected when no kind may be read.
     """
     kinds = await served_kinds(client, kind_filter)
-    answers = await asyncio.gather(
-        *(client.get(kind, namespace, name, Job) for kind in kinds), return_exceptions=True
-    )
-    refused = [answer for answer in answers if isinstance(answer, BaseException)]
-    if len(refused) == len(answers) or any(not isinstance(each, DlfError) for each in refused):
-        raise refused[0]
+    answers = await _answers([client.get(kind, namespace, name, Job) for kind in kinds], DlfError)
     found: dict[str, FoundJob] = {}
-    for kind, answer in zip(kinds, answers, strict=True):
-        if isinstance(answer, Job):
-            found.setdefault(answer.metadata.uid, (kind, answer))
+    for kind, job in zip(kinds, answers, strict=True):
+        if job:
+            found.setdefault(job.metadata.uid, (kind, job))
     return list(found.values())
+
+
+async def _answers(
+    requests: Sequence[Coroutine[Any, Any, T]], tolerated: type[DlfError]
+) -> list[T | None]:
+    """The results of requests, None for one that failed.
+
+    Raises:
+        DlfError: all failed, or one otherwise than by `tolerated`.
+    """
+    answers = await asyncio.gather(*requests, return_exceptions=True)
+    failed = [answer for answer in answers if isinstance(answer, BaseException)]
+    if len(failed) == len(answers) or any(not isinstance(each, tolerated) for each in failed):
+        raise failed[0]
+    return [None if isinstance(answer, BaseException) else answer for answer in answers]
 
 
 async def get_one(client: KubeClient, namespace: str, name: str, kind_filter: str) -> FoundJob:

@@ -13,10 +13,10 @@ from dlf.inspect.lookup import (
     require_unique,
     served_kinds,
 )
-from dlf.job.context import JobContext
 from dlf.job.follower import Follower
+from dlf.job.job_context import JobContext
+from dlf.job.job_pods import Pods
 from dlf.job.launcher_pod import LauncherPod
-from dlf.job.pods import Pods
 from dlf.kube.client import KubeClient
 from dlf.kube.reflector import Snapshot, list_and_watch
 from dlf.logs.multiplexer import Multiplexer

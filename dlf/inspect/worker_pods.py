@@ -1,4 +1,4 @@
-"""Asks the worker in each running pod of a job what its processes do."""
+"""Reads from the worker in each running pod of a job what its processes do."""
 
 import asyncio
 from collections.abc import Callable
@@ -8,16 +8,16 @@ import msgspec
 from dlf.diagnose.roles import roles_of
 from dlf.errors import Rejected
 from dlf.inspect.lookup import get_one
-from dlf.inspect.stacks import ProcessState
+from dlf.inspect.stack_report import ProcessState
 from dlf.kube.client import KubeClient
 from dlf.manifest.kinds import POD
 from dlf.manifest.observed import Pod
 
-_AT_A_TIME = 32
-"""Pods asked at once."""
+_MAX_REQUESTS = 32
+"""Pods that are asked at the same time."""
 
 
-async def ask(
+async def read_process_states(
     client: KubeClient,
     namespace: str,
     name: str,
@@ -31,7 +31,7 @@ async def ask(
         namespace: of the job.
         name: of the job.
         kind_filter: the job's kind, as `--kind` names it, or "".
-        notify: told of pods that cannot be asked, and why.
+        notify: prints which pods cannot be asked, and why.
 
     Raises:
         JobNotFound: there is no such job.
@@ -42,13 +42,13 @@ async def ask(
     pods, _ = await client.list(POD, namespace, Pod, label_selector=selector)
     roles = roles_of(job)
     pods.sort(key=lambda pod: (roles.identify(pod).rank or 0, pod.metadata.name))
-    places = asyncio.Semaphore(_AT_A_TIME)
+    places = asyncio.Semaphore(_MAX_REQUESTS)
 
     async def one(pod: Pod) -> list[ProcessState] | None:
         async with places:
             try:
                 return await _ask(client, namespace, pod)
-            except _Silent as error:
+            except _NoAnswer as error:
                 notify(f"pod {pod.metadata.name}: {error}")
                 return None
 
@@ -60,20 +60,20 @@ async def ask(
     }
 
 
-class _Silent(Exception):
+class _NoAnswer(Exception):
     """A pod that cannot be asked; the text says why."""
 
 
 async def _ask(client: KubeClient, namespace: str, pod: Pod) -> list[ProcessState]:
     if pod.status.phase != "Running":
-        raise _Silent(f"it is {pod.status.phase}")
+        raise _NoAnswer(f"it is {pod.status.phase}")
     workers = {
         container.name: container.command[0]
         for container in pod.spec.containers or ()
         if (container.command or [])[1:2] == ["worker"] and container.command
     }
     if not workers:
-        raise _Silent("it has no worker: submit the job with --stacks")
+        raise _NoAnswer("it has no worker: submit the job with --stacks")
     (container, program), *_ = workers.items()
     words = [program, "stacks", "--here"]
     try:
@@ -81,10 +81,10 @@ async def _ask(client: KubeClient, namespace: str, pod: Pod) -> list[ProcessStat
     except Rejected as error:
         if error.status == 403:
             raise
-        raise _Silent(error.message) from None
+        raise _NoAnswer(error.message) from None
     if reason:
-        raise _Silent(reason)
+        raise _NoAnswer(reason)
     try:
         return msgspec.json.decode(printed, type=list[ProcessState])
     except msgspec.DecodeError:
-        raise _Silent("its answer is not one of dlf") from None
+        raise _NoAnswer("its answer is not one of dlf") from None

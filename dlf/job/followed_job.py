@@ -5,9 +5,13 @@ import msgspec
 from dlf.diagnose.pending import PendingReason
 from dlf.diagnose.pod_state import has_ended
 from dlf.diagnose.start_reasons import StartReasons
-from dlf.diagnose.training import remaining_containers, training_ended, training_succeeded
+from dlf.diagnose.training_containers import (
+    remaining_containers,
+    training_ended,
+    training_succeeded,
+)
 from dlf.frameworks import job_state, kind_of
-from dlf.job.pods import Pods
+from dlf.job.job_pods import Pods
 from dlf.manifest.jobs.volcano import VOLCANO_JOB
 from dlf.manifest.observed import Job, Pod
 from dlf.manifest.phase import JobState, Phase

@@ -12,11 +12,11 @@ from dlf.diagnose.pod_state import describe_pod, has_ended
 from dlf.diagnose.roles import roles_of
 from dlf.diagnose.start_reasons import StartReasons
 from dlf.frameworks import job_state
-from dlf.job.context import JobContext
 from dlf.job.decision import Decision, decide
 from dlf.job.ending import Ending
 from dlf.job.followed_job import FollowedJob
-from dlf.job.pods import Pods
+from dlf.job.job_context import JobContext
+from dlf.job.job_pods import Pods
 from dlf.job.progress import Progress
 from dlf.job.remove import any_running
 from dlf.job.resilient_watch import watch

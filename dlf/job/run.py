@@ -8,9 +8,9 @@ import msgspec
 from dlf.diagnose.roles import roles_of
 from dlf.errors import DlfError, Rejected
 from dlf.frameworks.framework import Framework
-from dlf.job.context import JobContext
 from dlf.job.ending import DRAIN_STOPPED_SECONDS, RULES, Cause, CleanUp
 from dlf.job.follower import Follower
+from dlf.job.job_context import JobContext
 from dlf.job.launcher_pod import LauncherPod
 from dlf.job.stop import stop, stop_remaining_pods
 from dlf.job.submit import Submission, choose_kind, spec_hash, submit

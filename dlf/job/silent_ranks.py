@@ -1,7 +1,7 @@
 """The ranks of a job in which nothing happens, with the ends of their logs: for a hang."""
 
 from dlf.diagnose.log_evidence import find_evidence, shown
-from dlf.job.pods import Pods
+from dlf.job.job_pods import Pods
 from dlf.logs.multiplexer import Multiplexer
 from dlf.manifest.observed import Pod
 from dlf.outcome.outcome import PodFailure

@@ -6,8 +6,8 @@ from contextlib import suppress
 
 from dlf.errors import DlfError
 from dlf.frameworks import job_state
-from dlf.job.context import JobContext
 from dlf.job.follower import Follower
+from dlf.job.job_context import JobContext
 from dlf.job.remove import (
     any_running,
     operator_cleans_up,

@@ -9,7 +9,7 @@ import msgspec
 from dlf.errors import Rejected
 from dlf.frameworks.framework import Framework, candidates
 from dlf.job.adopt import SPEC_HASH, is_own, plan_adoption
-from dlf.job.context import JobContext
+from dlf.job.job_context import JobContext
 from dlf.job.remove import patch, remove
 from dlf.kube.client import SUBMISSION_ANNOTATION, KubeClient
 from dlf.manifest.jobs.kind import JobKind

@@ -5,9 +5,9 @@ import msgspec
 from dlf.diagnose.failures import failures
 from dlf.diagnose.pod_state import condition, disruption
 from dlf.errors import ExitCode
-from dlf.job.context import JobContext
 from dlf.job.ending import Cause, Ending
-from dlf.job.pods import Pods
+from dlf.job.job_context import JobContext
+from dlf.job.job_pods import Pods
 from dlf.job.remove import operator_cleans_up
 from dlf.job.silent_ranks import silent_ranks
 from dlf.logs.multiplexer import Multiplexer

@@ -306,11 +306,11 @@ class KubeClient:
         self, namespace: str, pod: str, container: str, command: Sequence[str]
     ) -> tuple[bytes, str]:
         """Run a command in a container; what it printed, and why it failed, or ""."""
-        asked = pod_exec.request(namespace, pod, container, command)
-        with self.retry(asked.action) as retry:
+        exec_request = pod_exec.request(namespace, pod, container, command)
+        with self.retry(exec_request.action) as retry:
             while True:
                 try:
-                    return await pod_exec.output(self._http, asked)
+                    return await pod_exec.output(self._http, exec_request)
                 except Unavailable as failed:
                     await retry.wait(failed)
 

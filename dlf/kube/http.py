@@ -1,6 +1,6 @@
 """One HTTP request to the API server, and the one mapping of all that can go wrong with it.
 
-Longer than other files, so that no other has to know httpx and its errors.
+No other module has to know httpx and its errors.
 
 4xx, and 3xx                         Rejected     (401: after renewing the credential, once)
 429, 5xx, a broken connection        Unavailable  the same request may work later

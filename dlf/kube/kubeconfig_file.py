@@ -37,7 +37,7 @@ class Context(_Part):
     namespace: str = ""
 
 
-class EnvVar(_Part):
+class ExecEnvVar(_Part):
     """An environment variable of a credential plugin."""
 
     name: str
@@ -50,7 +50,7 @@ class ExecConfig(_Part, rename="camel"):
     api_version: str = ""
     command: str = ""
     args: list[str] | None = None
-    env: list[EnvVar] | None = None
+    env: list[ExecEnvVar] | None = None
     install_hint: str = ""
     provide_cluster_info: bool = False
     interactive_mode: str = ""

@@ -19,8 +19,8 @@ from dlf.manifest.observed import Status
 
 STDOUT, STDERR, STATUS = 1, 2, 3
 _TEXT, _BINARY, _CLOSE, _PING, _PONG = 1, 2, 8, 9, 10
-_KEPT = 4096  # bytes of stderr
-_LONGEST = 32 << 20  # bytes of a message
+_MAX_STDERR_BYTES = 4096
+_MAX_MESSAGE_BYTES = 32 << 20
 
 
 class BadFrame(ValueError):
@@ -79,7 +79,7 @@ class Messages:
                 return
             elif opcode in {0, _TEXT, _BINARY}:
                 self._parts += payload
-                if len(self._parts) > _LONGEST:
+                if len(self._parts) > _MAX_MESSAGE_BYTES:
                     raise BadFrame("its answer is too long")
                 if final and self._parts:
                     message, self._parts = bytes(self._parts), bytearray()
@@ -98,7 +98,7 @@ class Messages:
             if len(self._data) < at:
                 return None
             (length,) = struct.unpack_from(form, self._data, 2)
-        if length > _LONGEST:
+        if length > _MAX_MESSAGE_BYTES:
             raise BadFrame("its answer is too long")
         if len(self._data) < at + length:
             return None
@@ -114,7 +114,7 @@ def masked(opcode: int, payload: bytes) -> bytes:
     return bytes([0x80 | opcode, 0x80 | len(body)]) + mask + body
 
 
-async def output(http: HttpClient, asked: ApiRequest) -> tuple[bytes, str]:
+async def output(http: HttpClient, api_request: ApiRequest) -> tuple[bytes, str]:
     """What the command printed to stdout, and why it failed, or "".
 
     Raises:
@@ -124,7 +124,7 @@ async def output(http: HttpClient, asked: ApiRequest) -> tuple[bytes, str]:
     printed, complaint = bytearray(), bytearray()
     reason = ""
     messages = Messages()
-    async with http.upgrade(asked, headers()) as stream:
+    async with http.upgrade(api_request, headers()) as stream:
         try:
             while not messages.closed:
                 data = await stream.read()
@@ -134,7 +134,7 @@ async def output(http: HttpClient, asked: ApiRequest) -> tuple[bytes, str]:
                     if channel == STDOUT:
                         printed += content
                     elif channel == STDERR:
-                        complaint += content[: _KEPT - len(complaint)]
+                        complaint += content[: _MAX_STDERR_BYTES - len(complaint)]
                     elif channel == STATUS:
                         reason = _reason(content)
                 for answer in messages.answers:
@@ -142,8 +142,8 @@ async def output(http: HttpClient, asked: ApiRequest) -> tuple[bytes, str]:
                 messages.answers.clear()
         except BadFrame as error:
             raise Unavailable(str(error)) from error
-    said = complaint.decode(errors="replace").strip().splitlines()
-    return bytes(printed), f"{reason}: {said[-1]}" if reason and said else reason
+    lines = complaint.decode(errors="replace").strip().splitlines()
+    return bytes(printed), f"{reason}: {lines[-1]}" if reason and lines else reason
 
 
 def _reason(content: bytes) -> str:

@@ -23,7 +23,7 @@ connect at a time, and all other requests go before them."""
 BODY = "dlf.body"
 """Response extension: the response's `Body`."""
 
-_TURNS = 32
+_MAX_HANDSHAKES = 32
 """Handshakes of requests that take turns. A thousand at once would all take as long as all
 together, and none be done when the first runs out of time."""
 
@@ -55,7 +55,7 @@ class Transport(httpx.AsyncBaseTransport):
         self._tls_server_name = tls_server_name
         self._context = context
         self._idle: list[_Idle] = []
-        self._turns = asyncio.Semaphore(_TURNS)
+        self._turns = asyncio.Semaphore(_MAX_HANDSHAKES)
 
     def use_context(self, context: ssl.SSLContext) -> None:
         """Connect with this from now on; connections made with another serve no more requests."""

@@ -16,7 +16,7 @@ COLLAPSE_WINDOW_SECONDS = 2.0
 """Seconds in which lines count as the same event."""
 
 _MAX_REMEMBERED_LINES = 4096  # different lines remembered at a time
-_MAX_COMPARED_BYTES = 4096  # bytes; longer lines are printed, not compared
+_MAX_COMPARED_BYTES = 4096  # longer lines are printed, not compared
 
 
 class _Seen(msgspec.Struct):

@@ -11,7 +11,7 @@ from dlf.logs.preview import last_segment
 Formatter = Callable[[Sequence[bytes], Sequence[bytes]], bytes]
 """Messages of one container, and their timestamps, -> what to print: whole lines.
 
-Timestamps may be left out (an empty sequence) where `needs_stamps` is false.
+Timestamps may be left out (an empty sequence) where `needs_timestamps` is false.
 """
 
 _HIGHLIGHTED = b"\x1b[1;31m\\g<0>\x1b[0m"

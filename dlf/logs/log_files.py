@@ -32,14 +32,14 @@ class LogFiles:
 
     Args:
         directory: created when it is not there.
-        notice: called once, when the file system refuses; from then on nothing is written.
+        notify: called once, when the file system refuses; from then on nothing is written.
 
     Raises:
         UsageError: the directory cannot be created.
     """
 
-    def __init__(self, directory: str, notice: Callable[[str], None]) -> None:
-        self._notice = notice
+    def __init__(self, directory: str, notify: Callable[[str], None]) -> None:
+        self._notify = notify
         self._failed = False
         self._directory = Path(directory)
         self._open: OrderedDict[str, BinaryIO] = OrderedDict()
@@ -72,7 +72,7 @@ class LogFiles:
         if not self._failed:
             self._failed = True
             words = "files are incomplete, and no more is written"
-            self._notice(f"--log_dir `{self._directory}`: {error.strerror}; {words}")
+            self._notify(f"--log_dir `{self._directory}`: {error.strerror}; {words}")
 
     def _file(self, name: str) -> BinaryIO:
         file = self._open.get(name)

@@ -6,9 +6,9 @@ from contextlib import suppress
 from math import inf
 
 from dlf.logs.collapse import Collapser
-from dlf.logs.context import LogContext
 from dlf.logs.format import formatter
 from dlf.logs.instances import Instance, PodHistory, Target, instances
+from dlf.logs.log_context import LogContext
 from dlf.logs.log_files import LogFiles
 from dlf.logs.log_options import LogOptions
 from dlf.logs.ownership import ContainerLogs, InstanceLog
@@ -34,7 +34,7 @@ class Multiplexer:
         source: opens logs.
         writer: takes what is printed.
         options: what to print and how.
-        notice: takes messages for the reader of the logs: restarts, gaps, losses.
+        notify: takes messages for the reader of the logs: restarts, gaps, losses.
 
     Attributes:
         unread: logs that were gone before anything of them was read, in words.
@@ -49,10 +49,10 @@ class Multiplexer:
         source: LogSource,
         writer: Writer,
         options: LogOptions,
-        notice: Callable[[str], None],
+        notify: Callable[[str], None],
     ) -> None:
-        self._context = LogContext(source, writer, options, notice)
-        self._files = LogFiles(options.log_dir, notice) if options.log_dir else None
+        self._context = LogContext(source, writer, options, notify)
+        self._files = LogFiles(options.log_dir, notify) if options.log_dir else None
         self._collapser = Collapser() if options.log_collapse else None
         # By pod and container: by names, as these are what a log is asked for by.
         self._logs: dict[str, dict[str, ContainerLogs]] = {}
@@ -71,7 +71,7 @@ class Multiplexer:
         containers = self._logs.setdefault(meta.name, {})
         seen = self._pods.see(meta.name, meta.uid)
         if seen.is_new and seen.generation:
-            self._context.notice(
+            self._context.notify(
                 f"{meta.name}: created again (uid {meta.uid}), its logs begin anew"
             )
         current: dict[str, list[Instance]] = {container: [] for container in containers}
@@ -166,7 +166,7 @@ class Multiplexer:
                 self.unread, f"{target.pod}/{target.container}: {unseen} earlier logs gone unread"
             )
         if target.restart:
-            self._context.notice(f"{target.name}: container restarted, its log begins anew")
+            self._context.notify(f"{target.name}: container restarted, its log begins anew")
         options = self._context.options
         state = TailState(
             terminated=instance.ended,
@@ -212,7 +212,7 @@ class Multiplexer:
 
     def _miss(self, facts: list[str], fact: str) -> None:
         facts.append(fact)
-        self._context.notice(fact)
+        self._context.notify(fact)
 
     def _pending(self, now: float) -> set[asyncio.Task[None]]:
         """Tails to wait for."""

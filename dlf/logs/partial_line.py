@@ -26,7 +26,7 @@ class PartialLine:
         self.printed = max(self.printed, len(piece))
         return unprinted
 
-    def go_on(self, piece: bytes) -> bytes:
+    def extend(self, piece: bytes) -> bytes:
         """Take a further piece of the current line; return what of it was not printed."""
         start, self.received = self.received, self.received + len(piece)
         if not self.is_new:
@@ -37,7 +37,7 @@ class PartialLine:
 
     def end(self, piece: bytes) -> bytes:
         """Take the last piece of the current line; return what of it was not printed."""
-        unprinted = self.go_on(piece)
+        unprinted = self.extend(piece)
         if self.is_new:
             self.printed = 0
         self.received = 0

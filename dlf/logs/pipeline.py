@@ -1,7 +1,7 @@
 """From the bytes of one log's streams to printed lines."""
 
-from dlf.logs.context import LogContext
 from dlf.logs.lines import Batch, LineBuffer
+from dlf.logs.log_context import LogContext
 from dlf.logs.node_messages import NodeMessages
 from dlf.logs.ownership import InstanceLog
 from dlf.logs.preview import LinePreview
@@ -83,7 +83,7 @@ class LinePipeline:
         self.progress = True
         self._context.last_line_at = now
         if batch.gap:
-            self._context.notice(
+            self._context.notify(
                 f"{self._log.target.name}: lines may be missing between {batch.gap.after}"
                 f" and {batch.gap.before}: the log was rotated or begun anew while it was not read"
             )

@@ -78,7 +78,7 @@ class LogPosition:
         )
 
     def accept_line(self, block: bytes) -> bytes | None:
-        """Take one whole line that is stamped like those before: what most live lines are.
+        """Take one whole line whose timestamp has the form of those before: most live lines.
 
         Returns:
             Its message, newline included; or None, and nothing is taken, for any other block.
@@ -103,7 +103,7 @@ class LogPosition:
         Beginnings must be longer than any timestamp and the bytes that lines are known by.
         """
         if self._partial.received:
-            return Batch([], continuation=self._partial.go_on(piece))
+            return Batch([], continuation=self._partial.extend(piece))
         if not self._replay.is_active:
             batch, is_last = Batch([piece]), False
         else:

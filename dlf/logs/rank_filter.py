@@ -50,11 +50,11 @@ class ErrorFilter:
                 self._left = _MAX_TRACEBACK_LINES
                 self._prefix = message[: heading.start()]
                 selected.append(index)
-            elif (self._left and self._goes_on(message)) or _ERROR.search(message):
+            elif (self._left and self._continues(message)) or _ERROR.search(message):
                 selected.append(index)
         return selected
 
-    def _goes_on(self, message: bytes) -> bool:
+    def _continues(self, message: bytes) -> bool:
         """Whether a line belongs to the traceback that was begun."""
         self._left -= 1
         if message.startswith(self._prefix):

@@ -63,7 +63,7 @@ class LineRenderer:
 
         Args:
             batch: new lines.
-            last: timestamp of the line that `batch.rest` belongs to.
+            last: timestamp of the line that `batch.continuation` belongs to.
             now: seconds of any steady clock.
         """
         text = b""

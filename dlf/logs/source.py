@@ -44,18 +44,16 @@ class LogSource(Protocol):
         """One object, or None when there is none of this name. Raises `DlfError`."""
 
 
-class Broken(Exception):
-    """The source failed.
-
-    Why is for the source to know.
+class StreamBroken(Exception):
+    """The stream broke, or could not be opened.
 
     Attributes:
-        wait: seconds for which it asked to be left alone.
+        retry_after: seconds that the server asked to wait.
     """
 
     def __init__(self, error: Exception) -> None:
         super().__init__(f"{type(error).__name__}: {error}")
-        self.wait = float(getattr(error, "retry_after", 0.0))
+        self.retry_after = float(getattr(error, "retry_after", 0.0))
 
 
 async def is_served(source: LogSource, target: Target, *, previous: bool) -> bool:

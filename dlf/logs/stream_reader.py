@@ -5,11 +5,11 @@ from collections.abc import Callable
 from contextlib import AsyncExitStack, suppress
 
 from dlf.errors import Rejected
-from dlf.logs.context import LogContext
 from dlf.logs.lines import Batch
+from dlf.logs.log_context import LogContext
 from dlf.logs.ownership import ContainerLogs, InstanceLog, Ownership, Stream
 from dlf.logs.pipeline import LinePipeline
-from dlf.logs.source import Broken, LogStream, is_served
+from dlf.logs.source import LogStream, StreamBroken, is_served
 from dlf.logs.tail_state import StreamEnd
 from dlf.logs.writer import HIGH_WATER_BYTES
 
@@ -99,8 +99,8 @@ class StreamReader:
         except Rejected as error:
             self.error = error.message
             return StreamEnd.REFUSED
-        except Broken as error:
-            self.error, self.retry_after = str(error), error.wait
+        except StreamBroken as error:
+            self.error, self.retry_after = str(error), error.retry_after
             return StreamEnd.BROKEN
         finally:
             self.is_reading = False
@@ -115,7 +115,7 @@ class StreamReader:
         if not message:
             return end
         follows = self._log.state.follows
-        self._context.notice_node_error(self._log.target.name, message, follows=follows)
+        self._context.notify_node_error(self._log.target.name, message, follows=follows)
         self.error = f"the node could not read it: {message}"
         return StreamEnd.NODE_ERROR
 
@@ -135,7 +135,7 @@ class StreamReader:
         except Rejected:
             raise
         except Exception as error:
-            raise Broken(error) from error
+            raise StreamBroken(error) from error
         self._log.state.opened = True
         self._pipeline.begin()
         return stream
@@ -167,7 +167,7 @@ class StreamReader:
             try:
                 chunk = await source.read(consume if is_plain else None)
             except Exception as error:
-                raise Broken(error) from error
+                raise StreamBroken(error) from error
             if bugs:
                 raise bugs[0]
             if not chunk:

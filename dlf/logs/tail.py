@@ -5,7 +5,7 @@ import random
 from collections.abc import Callable
 from contextlib import suppress
 
-from dlf.logs.context import LogContext
+from dlf.logs.log_context import LogContext
 from dlf.logs.ownership import ContainerLogs, InstanceLog, Ownership
 from dlf.logs.pipeline import LinePipeline
 from dlf.logs.renderer import LineRenderer

@@ -5,8 +5,8 @@ order of the log and leaves out lines by their own timestamp, so a stream from `
 repeats the printed lines of that second and later, in the order in which they were printed: it is
 enough to have counted them.
 
-stdout and stderr of a container are stamped apart and may be out of order. So a stream starts one
-second before the newest line: a line that is late by up to a second is still found.
+stdout and stderr of a container get their timestamps separately, and may be out of order. So a
+stream starts one second before the newest line: a line that is late by up to a second is found.
 """
 
 from bisect import bisect_left

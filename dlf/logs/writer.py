@@ -64,7 +64,7 @@ class Writer:
         self.waiting = 0
         self._scheduled = False
         self._last_put_at = 0.0
-        self._previews = False  # text that is no line is on the terminal
+        self._previews = False  # a preview is on the terminal
         self._watching = False
         self._room: asyncio.Future[None] | None = None
         self._empty: asyncio.Future[None] | None = None
@@ -94,7 +94,7 @@ class Writer:
                 raise OutputClosed(self.closed.reason)
 
     def put(self, lines: bytes) -> None:
-        """Take whole lines, or nothing, without waiting: for who looks at `waiting` before.
+        """Take whole lines, or nothing, without waiting: the caller has checked `waiting`.
 
         Raises:
             OutputClosed: there is nobody to write to any more.

@@ -1,5 +1,6 @@
-"""Object metadata, and the base of every struct that dlf writes."""
+"""Object metadata and times, and the base of every struct that dlf writes."""
 
+import datetime
 from typing import dataclass_transform
 
 import msgspec
@@ -39,3 +40,11 @@ class ObjectMeta(Written):
     labels: dict[str, str] = {}
     annotations: dict[str, str] = {}
     owner_references: list[OwnerReference] = []
+
+
+def parse_time(text: str) -> datetime.datetime | None:
+    """A metav1.Time or MicroTime (RFC 3339), or None for what is none."""
+    try:
+        return datetime.datetime.fromisoformat(text)
+    except ValueError:
+        return None

@@ -9,7 +9,7 @@ from dlf.errors import DlfError, ExitCode
 from dlf.logs.readable import readable, shorten
 from dlf.outcome.outcome import Outcome, PodFailure
 
-_TERMINATION_MESSAGE_LIMIT = 4096  # bytes that kubelet keeps of /dev/termination-log
+_TERMINATION_MESSAGE_BYTES = 4096  # that kubelet keeps of /dev/termination-log
 _MEANINGS = {
     126: "command found but not executable",
     127: "command not found",
@@ -40,9 +40,9 @@ _REASONS = {
     "NodeLost": "its node does not answer any more",
     "DeadlineExceeded": "it was active for longer than its activeDeadlineSeconds",
 }
-_LISTED = 8  # failures that are told in a line each
-_LONG_ERROR = 300  # characters of the error in the first line
-_LONG_LINE = 512  # characters of a line of a log
+_MAX_LISTED_FAILURES = 8  # one line each
+_MAX_ERROR_CHARACTERS = 300  # of the error in the first line
+_MAX_LINE_CHARACTERS = 512  # of a line of a log
 
 
 def meaning(failure: PodFailure) -> str:
@@ -90,7 +90,9 @@ def error_words(failure: PodFailure) -> str:
     evidence = failure.evidence
     if not evidence.error:
         return ""
-    return ": ".join(filter(None, (_process(failure), shorten(evidence.error, _LONG_ERROR))))
+    return ": ".join(
+        filter(None, (_process(failure), shorten(evidence.error, _MAX_ERROR_CHARACTERS)))
+    )
 
 
 def block(outcome: Outcome) -> list[str]:
@@ -104,7 +106,7 @@ def block(outcome: Outcome) -> list[str]:
     if later and not outcome.reason:
         lines += _traceback(later[0]) + _last_lines(later[0])
         later = later[1:]
-    named = [failure for failure in later if not failure.stopped][:_LISTED]
+    named = [failure for failure in later if not failure.stopped][:_MAX_LISTED_FAILURES]
     for failure in named:
         lines.append(f"  {'also' if outcome.reason else 'then'} {describe(failure)}")
     stopped = sum(failure.stopped for failure in later)
@@ -126,7 +128,7 @@ def of_error(error: DlfError) -> Outcome:
 
 def termination_message(outcome: Outcome) -> bytes:
     """What Argo shows as the message of the step."""
-    cut = headline(outcome).encode()[:_TERMINATION_MESSAGE_LIMIT]
+    cut = headline(outcome).encode()[:_TERMINATION_MESSAGE_BYTES]
     return cut.decode(errors="ignore").encode()
 
 
@@ -168,7 +170,7 @@ def _traceback(failure: PodFailure) -> list[str]:
     if text and text != tuple(last[-len(text) :]):
         whose = f"{failure.pod}, {_process(failure)}".removesuffix(", ")
         lines += [f"  traceback of {whose}:"]
-        lines += [f"  | {shorten(line, _LONG_LINE)}" for line in evidence.traceback]
+        lines += [f"  | {shorten(line, _MAX_LINE_CHARACTERS)}" for line in evidence.traceback]
     if evidence.error_file:
         lines.append(f"  the process wrote its error to {evidence.error_file}")
     return lines
@@ -177,5 +179,5 @@ def _traceback(failure: PodFailure) -> list[str]:
 def _last_lines(failure: PodFailure) -> list[str]:
     if not failure.last_lines:
         return []
-    shown = [f"  | {readable(line, _LONG_LINE)}" for line in failure.last_lines]
+    shown = [f"  | {readable(line, _MAX_LINE_CHARACTERS)}" for line in failure.last_lines]
     return [f"  last lines of {failure.pod}:", *shown]

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 
 import msgspec
 
+from dlf.manifest.meta import parse_time
 from dlf.manifest.observed import Job, Pod
 from dlf.task.scalars import format_duration
 
@@ -49,7 +50,7 @@ class Timeline(msgspec.Struct, frozen=True, kw_only=True):
 def timeline(job: Job, pods: Iterable[Pod]) -> Timeline:
     """The timeline of a job that has ended, from the last known states of its pods."""
     pods = list(pods)
-    created = _time(job.metadata.creation_timestamp)
+    created = parse_time(job.metadata.creation_timestamp)
     scheduled = _last(_scheduled(pod) for pod in pods)
     started = [min(times) for pod in pods if (times := list(_times(pod, "started_at")))]
     running = max(started, default=None) if len(started) == len(pods) else None
@@ -67,7 +68,7 @@ def timeline(job: Job, pods: Iterable[Pod]) -> Timeline:
 def _scheduled(pod: Pod) -> datetime.datetime | None:
     for condition in pod.status.conditions or ():
         if condition.type == "PodScheduled" and condition.status == "True":
-            return _time(condition.last_transition_time or "")
+            return parse_time(condition.last_transition_time or "")
     return None
 
 
@@ -75,7 +76,7 @@ def _times(pod: Pod, attribute: str) -> Iterator[datetime.datetime]:
     for status in pod.status.container_statuses or ():
         for state in (status.state, status.last_state):
             for part in (state.running, state.terminated):
-                time = _time(getattr(part, attribute, None) or "")
+                time = parse_time(getattr(part, attribute, None) or "")
                 if time:
                     yield time
 
@@ -89,13 +90,6 @@ def _last(times: Iterable[datetime.datetime | None]) -> datetime.datetime | None
 def _between(first: datetime.datetime | None, second: datetime.datetime | None) -> int | None:
     """Whole seconds; clocks of nodes differ, so never less than 0."""
     return max(round((second - first).total_seconds()), 0) if first and second else None
-
-
-def _time(text: str) -> datetime.datetime | None:
-    try:
-        return datetime.datetime.fromisoformat(text)
-    except ValueError:
-        return None
 
 
 def _count(number: int, word: str) -> str:

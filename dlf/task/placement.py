@@ -10,7 +10,7 @@ from dlf.task.syntax import is_label_value, is_qualified_name
 _EFFECTS = {"NoSchedule", "PreferNoSchedule", "NoExecute"}
 
 
-class Taint(msgspec.Struct, frozen=True):
+class ToleratedTaint(msgspec.Struct, frozen=True):
     """A taint that pods tolerate. `value` None is any value, an empty effect any effect."""
 
     key: str
@@ -18,7 +18,7 @@ class Taint(msgspec.Struct, frozen=True):
     effect: str
 
 
-def tolerations(text: str) -> tuple[Taint, ...]:
+def tolerations(text: str) -> tuple[ToleratedTaint, ...]:
     """`KEY[=VALUE][:EFFECT]`, separated by commas, as `kubectl taint` writes taints.
 
     Raises:
@@ -33,7 +33,7 @@ def tolerations(text: str) -> tuple[Taint, ...]:
                 f"contains {entry!r}, which is not a taint; write KEY, KEY=VALUE or"
                 " KEY=VALUE:EFFECT, the effect one of NoSchedule, PreferNoSchedule, NoExecute"
             )
-        found.append(Taint(key, value if equals else None, effect))
+        found.append(ToleratedTaint(key, value if equals else None, effect))
     return tuple(found)
 
 

@@ -4,12 +4,11 @@ It is long because it is one table of all flags and variables.
 """
 
 import re
-from typing import Annotated
+from typing import Annotated, TypeAlias
 
 import msgspec
 
-from dlf.task import placement, resources, scalars
-from dlf.task import worker as worker_flags
+from dlf.task import placement, resources, scalars, worker_flags
 from dlf.task.flag import Flag
 from dlf.task.mounts import Mount, mounts
 
@@ -40,6 +39,27 @@ class Connection(msgspec.Struct, frozen=True, kw_only=True):
     verbose: Annotated[bool, Flag("say more on stderr", scalars.switch, form="switch")] = False
 
 
+DryRun: TypeAlias = Annotated[
+    str,
+    Flag(
+        "only print the resource; --dry-run=server lets the API server check it too",
+        scalars.choice("client", "server"),
+        metavar="client|server",
+        name="dry-run",
+        form="optional",
+    ),
+]
+Detach: TypeAlias = Annotated[
+    bool,
+    Flag(
+        "submit the job, print its name, and end; dlf logs JOB goes on",
+        scalars.switch,
+        form="switch",
+        short="-d",
+    ),
+]
+
+
 class Run(msgspec.Struct, frozen=True, kw_only=True):
     """What to do with the rendered resource."""
 
@@ -51,25 +71,8 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
             metavar="kubernetes|local",
         ),
     ] = "kubernetes"
-    dry_run: Annotated[
-        str,
-        Flag(
-            "only print the resource; --dry-run=server lets the API server check it too",
-            scalars.choice("client", "server"),
-            metavar="client|server",
-            name="dry-run",
-            form="optional",
-        ),
-    ] = ""
-    detach: Annotated[
-        bool,
-        Flag(
-            "submit the job, print its name, and end; dlf logs JOB goes on",
-            scalars.switch,
-            form="switch",
-            short="-d",
-        ),
-    ] = False
+    dry_run: DryRun = ""
+    detach: Detach = False
     output: Annotated[
         str,
         Flag(
@@ -359,7 +362,7 @@ class Platform(msgspec.Struct, frozen=True, kw_only=True):
         ),
     ] = ()
     toleration: Annotated[
-        tuple[placement.Taint, ...],
+        tuple[placement.ToleratedTaint, ...],
         Flag(
             "taints that pods tolerate, `KEY[=VALUE][:EFFECT]` separated by commas",
             placement.tolerations,

@@ -9,7 +9,7 @@ import msgspec
 
 from dlf.errors import UsageError
 from dlf.local.accelerators import present
-from dlf.task import worker as flags
+from dlf.task import worker_flags
 from dlf.task.load import load, split
 from dlf.worker.peers import peers
 from dlf.worker.worker_settings import USAGE
@@ -18,18 +18,18 @@ from dlf.worker.worker_settings import USAGE
 class Flags(msgspec.Struct, frozen=True, kw_only=True):
     """What to do around the command."""
 
-    processes: flags.Processes = 1
-    process_env: flags.ProcessEnv = ""
-    grace: flags.Grace = flags.GRACE_SECONDS
-    wait_peers: flags.WaitPeers = False
-    wait_timeout: flags.WaitTimeout = flags.WAIT_TIMEOUT_SECONDS
-    hostfile: flags.Hostfile = ""
-    hostfile_form: flags.HostfileForm = "slots"
-    slots: flags.Slots = 0
-    remote: flags.Remote = False
-    remote_port: flags.RemotePort = flags.REMOTE_PORT
-    token_file: flags.TokenFile = flags.TOKEN_FILE
-    stacks: flags.Stacks = False
+    processes: worker_flags.Processes = 1
+    process_env: worker_flags.ProcessEnv = ""
+    grace: worker_flags.Grace = worker_flags.GRACE_SECONDS
+    wait_peers: worker_flags.WaitPeers = False
+    wait_timeout: worker_flags.WaitTimeout = worker_flags.WAIT_TIMEOUT_SECONDS
+    hostfile: worker_flags.Hostfile = ""
+    hostfile_form: worker_flags.HostfileForm = "slots"
+    slots: worker_flags.Slots = 0
+    remote: worker_flags.Remote = False
+    remote_port: worker_flags.RemotePort = worker_flags.REMOTE_PORT
+    token_file: worker_flags.TokenFile = worker_flags.TOKEN_FILE
+    stacks: worker_flags.Stacks = False
 
 
 GROUPS = (("Around the command", Flags),)

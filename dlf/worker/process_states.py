@@ -20,7 +20,7 @@ _MAX_STACK_BYTES = 64 << 10
 
 
 def process_states(own_pid: int) -> list[dict[str, Any]]:
-    """Every process but this one and dlf's workers, in the form of `inspect.stacks.ProcessState`.
+    """Every process but this one and dlf's workers, as fields of `ProcessState`.
 
     Args:
         own_pid: of this process, which is left out.

@@ -12,8 +12,8 @@ from fake_api import FakeApi
 from job.simulated_cluster import NAMESPACE, SimulatedCluster
 from virtual_loop import run as run_virtually
 
+from dlf.commands.cluster_training import train as train_in_cluster
 from dlf.commands.invocation import parse
-from dlf.commands.training import train as train_in_cluster
 from dlf.edge import Edge
 from dlf.errors import DlfError, ExitCode
 from dlf.frameworks import BY_NAME

@@ -12,7 +12,7 @@ from job.simulated_cluster import SimulatedCluster
 
 from dlf.errors import ExitCode
 from dlf.frameworks import BY_NAME
-from dlf.job.context import JobContext
+from dlf.job.job_context import JobContext
 from dlf.job.launcher_pod import LauncherPod
 from dlf.job.submit import Submission, choose_kind, spec_hash, submit
 from dlf.kube.client import KubeClient

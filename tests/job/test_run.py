@@ -9,7 +9,7 @@ from job.scenario import run_scenario
 from job.simulated_cluster import SimulatedCluster
 from typing_extensions import override
 
-from dlf.commands import training
+from dlf.commands import cluster_training
 from dlf.errors import ExitCode
 from dlf.logs.multiplexer import Multiplexer
 
@@ -91,7 +91,10 @@ def test_timeout_inside_following_is_no_late_submission() -> None:
         job, pods = await three_pods(cluster)
         await succeed(cluster, job, pods)
 
-    with patch.object(training, "Multiplexer", Impatient), pytest.raises(TimeoutError) as raised:
+    with (
+        patch.object(cluster_training, "Multiplexer", Impatient),
+        pytest.raises(TimeoutError) as raised,
+    ):
         run_scenario(history)
 
     assert str(raised.value) == "a bug"

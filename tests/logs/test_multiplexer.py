@@ -925,8 +925,8 @@ async def test_lines_too_long_for_memory_are_printed_in_pieces(
     api: FakeApi, client: KubeClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Progress bars that only ever return the carriage are shown as they grow, not kept."""
-    monkeypatch.setattr("dlf.logs.context.PARTIAL_LINE_MIN_BYTES", 1000)
-    monkeypatch.setattr("dlf.logs.context.PARTIAL_LINES_TOTAL_BYTES", 5000)
+    monkeypatch.setattr("dlf.logs.log_context.PARTIAL_LINE_MIN_BYTES", 1000)
+    monkeypatch.setattr("dlf.logs.log_context.PARTIAL_LINES_TOTAL_BYTES", 5000)
     fixture = MultiplexerFixture(api, client)
     bar = "".join(f"{number:06d} of it\r" for number in range(20_000))
     pods = [f"p-{number}" for number in range(10)]

@@ -7,8 +7,8 @@ from typing import Any
 
 from logs.fixture import Output
 
-from dlf.logs.context import LogContext
 from dlf.logs.instances import Target
+from dlf.logs.log_context import LogContext
 from dlf.logs.log_options import LogOptions
 from dlf.logs.ownership import ContainerLogs
 from dlf.logs.renderer import LineRenderer

@@ -10,7 +10,7 @@ from dlf.errors import UsageError
 from dlf.task.flag import Setting, settings_of
 from dlf.task.load import load, split
 from dlf.task.mounts import Mount
-from dlf.task.placement import Taint
+from dlf.task.placement import ToleratedTaint
 from dlf.task.resources import Amount, Gpu, RoleResources
 from dlf.task.settings import Connection, Lifecycle, Logs, Run, Workers
 
@@ -38,7 +38,10 @@ SAMPLES: dict[str, tuple[str, Any]] = {
     "rdma_resource": ("rdma/hca", "rdma/hca"),
     "node_selector": ("org=a,b", {"org": ("a", "b")}),
     "volumes": ("a(pvc):/a", (Mount("pvc", "a", "/a"),)),
-    "toleration": ("a=b:NoSchedule,c", (Taint("a", "b", "NoSchedule"), Taint("c", None, ""))),
+    "toleration": (
+        "a=b:NoSchedule,c",
+        (ToleratedTaint("a", "b", "NoSchedule"), ToleratedTaint("c", None, "")),
+    ),
     "shm_size": ("8Gi", "8Gi"),
     "service_account": ("trainer", "trainer"),
     "host_network": ("true", True),

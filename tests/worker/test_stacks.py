@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from worker.test_worker import PROJECT, started
 
-from dlf.inspect.stacks import ProcessState, report
+from dlf.inspect.stack_report import ProcessState, report
 from dlf.worker.process_states import catches
 
 _SCRIPT = """

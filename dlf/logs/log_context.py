@@ -24,7 +24,7 @@ class LogContext:
         source: opens logs.
         writer: takes what is printed.
         options: how to print.
-        notice: takes messages that are no log lines.
+        notify: takes messages that are no log lines.
         slots: one for each stream that may be open.
         waiting_tails: how many tails wait for a slot.
         buffered_bytes: bytes of lines whose end has not come, over all tails.
@@ -33,12 +33,12 @@ class LogContext:
     """
 
     def __init__(
-        self, source: LogSource, writer: Writer, options: LogOptions, notice: Callable[[str], None]
+        self, source: LogSource, writer: Writer, options: LogOptions, notify: Callable[[str], None]
     ) -> None:
         self.source = source
         self.writer = writer
         self.options = options
-        self.notice = notice
+        self.notify = notify
         self.slots = asyncio.Semaphore(options.max_log_streams)
         self.waiting_tails = 0
         self.buffered_bytes = 0
@@ -46,7 +46,7 @@ class LogContext:
         self.last_line_at = 0.0
         self._node_errors: set[tuple[bytes, bool]] = set()  # causes that were reported
 
-    def notice_node_error(self, log: str, message: str, *, follows: bool) -> None:
+    def notify_node_error(self, log: str, message: str, *, follows: bool) -> None:
         """Say once for each cause, whichever log it met first, what a node wrote into a log.
 
         Args:
@@ -64,7 +64,7 @@ class LogContext:
             else "it is asked for again"
         )
         words = "cannot follow the log" if follows else "cannot read the log"
-        self.notice(f"{log}: the node {words} ({message}); {then}. Other logs may have the same")
+        self.notify(f"{log}: the node {words} ({message}); {then}. Other logs may have the same")
 
     def may_buffer(self, size: int) -> bool:
         """Whether a line of which `size` bytes came may wait for its end."""

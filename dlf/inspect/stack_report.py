@@ -17,7 +17,7 @@ _STATES = {
     "t": "being traced",
     "I": "idle",
 }
-_TICKS_PER_LOOK = 50  # of half a second, at 100 ticks a second: Linux's USER_HZ
+_TICKS_PER_SAMPLE = 50  # in half a second, at 100 ticks a second: Linux's USER_HZ
 
 
 class ProcessState(msgspec.Struct, frozen=True, kw_only=True):
@@ -66,7 +66,7 @@ def describe(process: ProcessState) -> str:
     number = f"[{process.rank}] " if process.rank else ""
     state = _STATES.get(process.state, process.state)
     where = f" in {process.wchan}" if process.wchan not in {"", "0"} else ""
-    share = min(100 * process.ticks // _TICKS_PER_LOOK, 100 * 999)
+    share = min(100 * process.ticks // _TICKS_PER_SAMPLE, 100 * 999)
     return f"{number}{process.command} (pid {process.pid}): {state}{where}, {share}% CPU"
 
 

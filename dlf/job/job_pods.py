@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dlf.diagnose.pod_state import disruption, has_ended, has_started, not_started
 from dlf.diagnose.roles import PodIdentity, Roles
 from dlf.diagnose.server_clock import ServerClock
-from dlf.diagnose.training import (
+from dlf.diagnose.training_containers import (
     training_ended,
     training_statuses,
     training_succeeded,
