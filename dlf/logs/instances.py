@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from dlf.manifest.observed import ContainerStatus, Pod
+from dlf.manifest.observed import ContainerStatus, Pod, Running, Terminated
 
 
 class Target(msgspec.Struct, frozen=True):
@@ -55,6 +55,8 @@ class Instance(msgspec.Struct, frozen=True):
         restart: how many instances came before.
         ended: the process has ended, so its log is complete.
         previous: a newer instance took its place; its log is asked for as `previous`.
+        started: when its process was started, RFC 3339 with whole seconds; "" where that is not
+            known.
     """
 
     container: str
@@ -62,6 +64,7 @@ class Instance(msgspec.Struct, frozen=True):
     restart: int
     ended: bool
     previous: bool = False
+    started: str = ""
 
 
 def instances(pod: Pod) -> list[Instance]:
@@ -79,8 +82,11 @@ def _of_container(status: ContainerStatus, uid: str) -> list[Instance]:
     state, before = status.state, status.last_state.terminated
     count = status.restart_count
 
-    def instance(ident: str | None, restart: int, **facts: bool) -> Instance:
-        return Instance(status.name, ident or f"{uid}#{restart}", restart, **facts)
+    def instance(
+        ident: str | None, restart: int, of: Running | Terminated, **facts: bool
+    ) -> Instance:
+        started = of.started_at or ""
+        return Instance(status.name, ident or f"{uid}#{restart}", restart, started=started, **facts)
 
     found = []
     started = state.running is not None or (
@@ -91,12 +97,12 @@ def _of_container(status: ContainerStatus, uid: str) -> list[Instance]:
         # While the next start is waited for, the ended instance is still the current one.
         replaced = started
         restart = max(0, count - 1) if replaced else count
-        found.append(instance(before.container_id, restart, ended=True, previous=replaced))
+        found.append(instance(before.container_id, restart, before, ended=True, previous=replaced))
     if state.running is not None:
-        found.append(instance(status.container_id, count, ended=False))
+        found.append(instance(status.container_id, count, state.running, ended=False))
     elif started and state.terminated is not None:
         ident = state.terminated.container_id or status.container_id
-        found.append(instance(ident, count, ended=True))
+        found.append(instance(ident, count, state.terminated, ended=True))
     return found
 
 

@@ -25,6 +25,7 @@ SWEEP_INTERVAL_SECONDS = 1.0
 """Seconds between checks for stalled streams, repeated lines and unfinished ones."""
 DRAIN_IDLE_SECONDS = 5.0
 """Seconds of silence after which a container that goes on running does not hold up `drain`."""
+_DOUBT = "perhaps gone before it was read; what was printed may be a later restart's log"
 
 
 class Multiplexer:
@@ -174,7 +175,7 @@ class Multiplexer:
             follow=options.follow,
             catch_up=catch_up,
         )
-        log = logs.add(target, state)
+        log = logs.add(target, state, instance.started)
         renderer = LineRenderer(target, options, self._files, self._collapser)
         tail = Tail(log, logs, self._context, renderer, self._rewound)
         self._tails[log] = tail
@@ -201,9 +202,12 @@ class Multiplexer:
     def _finished(self, task: asyncio.Task[None]) -> None:
         tail = self._tails_by_task.pop(task)
         self._raised(task)
-        if tail.log.state.missing:
-            facts = self.incomplete if tail.log.state.opened else self.unread
-            self._miss(facts, f"{tail.log.target.name}: {tail.log.state.missing}")
+        target, state = tail.log.target, tail.log.state
+        if state.missing:
+            facts = self.incomplete if state.opened else self.unread
+            self._miss(facts, f"{target.name}: {state.missing}")
+            for log in self._logs[target.pod][target.container].doubtful(tail.log):
+                self._miss(self.unread, f"{log.target.name}: {_DOUBT}")
 
     def _raised(self, task: asyncio.Task[None]) -> None:
         error = None if task.cancelled() else task.exception()

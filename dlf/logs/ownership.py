@@ -2,7 +2,7 @@
 
 A log is asked for by the names of its pod and container, and these outlive instances: a container
 restarts, a pod is created again under its name. The watch may tell of that later than the log does.
-So a stream that was opened for one instance may bring the log of the next one. Two rules find out:
+So a stream that was opened for one instance may bring the log of the next one. Three rules:
 
 1. The first line. No two logs have the same, as it begins with a timestamp in nanoseconds. When two
    instances' logs seem to have the same first line, the newer instance is the owner, and goes on
@@ -11,6 +11,9 @@ So a stream that was opened for one instance may bring the log of the next one. 
    instance's log. Its lines are withheld until the pod's status has had time to change, and the pod
    was looked at. If both still name the same instance, the lines count as its own, until rule 1
    says otherwise.
+3. The start. What begins in an earlier second than the next instance was started in is the older
+   one's own log. If a log was gone before anything of it was read, what was read for an older
+   instance and is not proved so may be the one that is gone: both are named (`doubtful`).
 
 docs/explanation/logs.md draws the states.
 """
@@ -24,6 +27,7 @@ from dlf.logs.instances import Instance, Target
 from dlf.logs.log_end import EndBudget, LogEnd
 from dlf.logs.position import LogPosition
 from dlf.logs.tail_state import TailState
+from dlf.logs.timestamps import is_before, split
 
 
 class Ownership(enum.Enum):
@@ -44,14 +48,16 @@ class InstanceLog:
             to be another instance's; a stream that was opened for the old one is of no use then.
         end: its last lines.
         ownership: of what was read.
+        started: when the instance was started, RFC 3339; "" if not known.
     """
 
-    def __init__(self, target: Target, state: TailState, end: LogEnd) -> None:
+    def __init__(self, target: Target, state: TailState, end: LogEnd, started: str) -> None:
         self.target = target
         self.state = state
         self.position = LogPosition()
         self.end = end
         self.ownership = Ownership.UNKNOWN
+        self.started = started
         self._before_gap: LogPosition | None = None
 
     def update(self, instance: Instance | None) -> bool:
@@ -66,6 +72,7 @@ class InstanceLog:
             state.deleted = True
         else:
             state.terminated, state.previous = instance.ended, instance.previous
+            self.started = instance.started or self.started
         return before != (state.terminated, state.previous, state.deleted)
 
     def rewind(self) -> None:
@@ -73,6 +80,10 @@ class InstanceLog:
         self.position = self._before_gap or LogPosition()
         self.state.reset(opened=self._before_gap is not None)
         self.ownership, self._before_gap = Ownership.UNKNOWN, None
+
+    def is_own(self, newer: "InstanceLog") -> bool:
+        """Whether what was read cannot be the log of the next instance, nor of a later one."""
+        return is_before(split(self.position.first_line)[0], newer.started)
 
     def trust(self, position: LogPosition, before_gap: LogPosition) -> None:
         """Take the lines after a gap for this instance's, until another one claims them."""
@@ -131,9 +142,9 @@ class ContainerLogs:
         """No stream can be opened any more; return the logs of which that was not known."""
         return [log for log in self._logs if log.update(None)]
 
-    def add(self, target: Target, state: TailState) -> InstanceLog:
+    def add(self, target: Target, state: TailState, started: str = "") -> InstanceLog:
         """A new instance."""
-        self._logs.append(InstanceLog(target, state, LogEnd(self._budget)))
+        self._logs.append(InstanceLog(target, state, LogEnd(self._budget), started))
         return self._logs[-1]
 
     def claim(self, log: InstanceLog) -> InstanceLog | None:
@@ -157,19 +168,37 @@ class ContainerLogs:
         log.ownership = Ownership.PROVED
         return None
 
+    def doubtful(self, log: InstanceLog) -> list[InstanceLog]:
+        """Older logs of which each may be the next one's, as this one was gone; newest first.
+
+        If this instance's log is what was read for the one before it, then that one's own is lost,
+        unless it is what was read for the one before that, and so on.
+        """
+        found: list[InstanceLog] = []
+        if log.position.first_line or log not in self._logs:  # dropped, with all older ones
+            return found
+        older = self._logs[: self._logs.index(log) + 1]
+        for each, newer in reversed(list(pairwise(older))):
+            if each.is_own(newer):
+                break
+            if each.position.first_line:
+                found.append(each)
+        return found
+
     def _drop_unneeded(self) -> list[InstanceLog]:
-        """Drop logs that are out of reach and done with, once the newer ones are proved.
+        """Drop logs that are out of reach and done with, if they can be no newer one's.
 
         Before the news of a restart: by that an older log may turn out to have been a newer one's.
         The newest stays: its last lines may be asked for.
         """
-        dropped = []
-        for log, newer in reversed(list(pairwise(self._logs))):
-            if newer.ownership is not Ownership.PROVED:
+        count = 0
+        for index, (log, newer) in enumerate(pairwise(self._logs)):
+            if not (log.state.deleted and log.state.finished):
                 break
-            if log.state.deleted and log.state.finished:
-                dropped.append(log)
-        self._logs = [log for log in self._logs if log not in dropped]
+            is_empty = count == index and not log.position.first_line
+            if is_empty or log.is_own(newer):
+                count = index + 1
+        dropped, self._logs = self._logs[:count], self._logs[count:]
         return dropped
 
 

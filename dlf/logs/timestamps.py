@@ -79,3 +79,15 @@ def previous_second(second: bytes) -> bytes | None:
 def zone(timestamp: bytes) -> bytes:
     """The zone of a timestamp: `Z` or `+08:00`."""
     return timestamp[-1:] if timestamp.endswith(b"Z") else timestamp[-6:]
+
+
+def is_before(timestamp: bytes, second: str) -> bool:
+    """Whether the timestamp of a line is of an earlier second than this RFC 3339 time.
+
+    False also where one of them is no time.
+    """
+    try:
+        then = datetime.fromisoformat((timestamp[:SECOND_WIDTH] + zone(timestamp)).decode())
+        return then < datetime.fromisoformat(second)
+    except (ValueError, TypeError):
+        return False

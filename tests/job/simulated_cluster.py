@@ -49,6 +49,7 @@ class SimulatedCluster:
         self.messages: list[str] = []
         self.printed = printed
         self.task: asyncio.Task[Outcome] | None = None
+        self._started: dict[str, str] = {}  # when each pod's container was started
 
     async def job(self) -> str:
         """Wait for dlf to have created its job; its name."""
@@ -144,7 +145,8 @@ class SimulatedCluster:
 
     def runs(self, pod: str, *lines: str, node: str = "node-1") -> None:
         """The pod's container runs and prints."""
-        self._state(pod, "Running", {"running": {"startedAt": self.api.store.stamp()}}, node=node)
+        self._started[pod] = self.api.store.stamp()
+        self._state(pod, "Running", {"running": {"startedAt": self._started[pod]}}, node=node)
         self.prints(pod, *lines)
 
     def prints(self, pod: str, *lines: str) -> None:
@@ -225,6 +227,7 @@ class SimulatedCluster:
 
     def begins_log(self, pod: str) -> None:
         """The pod's container runs again, with a log of its own; its status does not say so yet."""
+        self._started[pod] = self.api.store.stamp()
         self.api.logs.restart(NAMESPACE, pod, self._container(pod))
 
     def tells_restart(self, pod: str, count: int, code: int) -> None:
@@ -235,7 +238,7 @@ class SimulatedCluster:
             "name": name,
             "containerID": f"{self._status(pod)['containerID'].partition('#')[0]}#{count}",
             "restartCount": count,
-            "state": {"running": {"startedAt": self.api.store.stamp()}},
+            "state": {"running": {"startedAt": self._started[pod]}},
             "lastState": {"terminated": {**ended, "containerID": self._status(pod)["containerID"]}},
         }
         known = self.api.store.get(self.pods, pod)["status"].get("containerStatuses") or ()
@@ -272,7 +275,7 @@ class SimulatedCluster:
             "terminated": {
                 "exitCode": code,
                 "reason": reason or ("Error" if code else "Completed"),
-                "startedAt": self.api.store.stamp(),
+                "startedAt": self._started.get(pod) or self.api.store.stamp(),
                 "finishedAt": self.api.store.stamp(),
                 "containerID": self._status(pod)["containerID"],
             }

@@ -131,9 +131,11 @@ class MultiplexerFixture:
         """The container starts again, which no status tells yet; return its new log."""
         return self.api.logs.restart(NAMESPACE, pod, container)
 
-    def tell_restart(self, pod: str, container: str = CONTAINER, *, show: bool = True) -> None:
+    def tell_restart(
+        self, pod: str, container: str = CONTAINER, *, show: bool = True, **running: str
+    ) -> None:
         """The pod's status says that the container ended and started again."""
-        self._change(pod, container, restart=True, running={})
+        self._change(pod, container, restart=True, running=running)
         if show:
             self.show(pod)
 

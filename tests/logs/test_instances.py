@@ -39,6 +39,11 @@ ENDED: dict[str, Any] = {"terminated": {"containerID": "a", "exitCode": 1}}
         pytest.param(status(waiting={}), [], id="not created yet"),
         pytest.param(status(), [], id="no state"),
         pytest.param(status(running={}), [Instance("c", "a", 0, ended=False)], id="running"),
+        pytest.param(
+            status(running={"startedAt": "2026-01-02T03:04:05Z"}),
+            [Instance("c", "a", 0, ended=False, started="2026-01-02T03:04:05Z")],
+            id="running since a known time",
+        ),
         pytest.param(status(**ENDED), [Instance("c", "a", 0, ended=True)], id="ended"),
         pytest.param(
             status(terminated={"exitCode": 137, "reason": "ContainerStatusUnknown"}, ident=""),

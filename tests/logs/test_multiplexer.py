@@ -313,6 +313,42 @@ async def test_a_restart_that_was_read_to_its_end_instead_of_the_log_asked_for(
     await fixture.multiplexer.aclose()
 
 
+@pytest.mark.parametrize(
+    ("starts", "also_gone"),
+    [
+        pytest.param((5, 6, 7, 8), ["p-0/pytorch"], id="started before the line that was read"),
+        pytest.param((5, 8, 8, 8), [], id="started after the line that was read"),
+        pytest.param((), ["p-0/pytorch"], id="nobody knows when they were started"),
+    ],
+)
+@scenario
+async def test_a_log_that_may_have_been_read_for_an_older_instance_leaves_both_in_doubt(
+    api: FakeApi, client: KubeClient, starts: tuple[int, ...], also_gone: list[str]
+) -> None:
+    """Three restarts, each told when the next one has begun: each log was read for the one before.
+
+    At the last one that shows, and the log of restart 1 cannot be asked for any more. What was read
+    for restart 0 may be it: only when the instances were started tells.
+    """
+    fixture = MultiplexerFixture(api, client)
+    fixture.log("p-0").write("log 0", at="2026-01-02T03:04:05.000000001Z")
+    fixture.start("p-0", show=False)
+    statuses = [fixture.pod("p-0")]
+    for number in (1, 2, 3):
+        fixture.begin_log("p-0").write(f"log {number}", at=f"2026-01-02T03:04:0{5 + number}.5Z")
+        started = {"startedAt": f"2026-01-02T03:04:0{starts[number]}Z"} if starts else {}
+        fixture.tell_restart("p-0", show=False, **started)
+        statuses.append(fixture.pod("p-0"))
+        fixture.multiplexer.observe(statuses[-2], "worker", 0)
+        await settle()
+    fixture.multiplexer.observe(statuses[-1], "worker", 0)
+    await settle()
+    assert ["log 1", "log 2", "log 3"] == sorted(fixture.output.of("p-0"))
+    gone = ["p-0/pytorch (restart 1)", *also_gone]
+    assert gone == [fact.partition(": ")[0] for fact in fixture.multiplexer.unread]
+    await fixture.multiplexer.aclose()
+
+
 @pytest.mark.parametrize("is_told", [False, True], ids=["unseen", "seen"])
 @scenario
 async def test_a_pod_created_again_under_its_name_is_printed_once(

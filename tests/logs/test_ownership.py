@@ -226,14 +226,51 @@ def test_last_lines_go_to_the_instance_that_they_belong_to() -> None:
     assert ([], [b"b"]) == (it.log("1").end.lines(), it.log("2").end.lines())
 
 
-def test_logs_are_dropped_only_when_the_newer_ones_are_proved() -> None:
-    """A log that is done with may turn out to be a newer one's as long as that is not known."""
+@pytest.mark.parametrize(
+    ("first", "started", "dropped"),
+    [
+        pytest.param(A, "2026-01-02T03:04:06Z", "1", id="older than the next instance"),
+        pytest.param(A, "2026-01-02T11:04:06+08:00", "1", id="older, in another zone"),
+        pytest.param(A, "2026-01-02T03:04:05Z", "", id="perhaps the next one's"),
+        pytest.param(A, "", "", id="nobody knows when the next one was started"),
+        pytest.param(b"", "", "1", id="nothing was read"),
+    ],
+)
+def test_logs_are_dropped_only_when_they_can_be_no_newer_ones(
+    first: bytes, started: str, dropped: str
+) -> None:
+    """A log that is done with may turn out to be a newer one's, unless it began before that did."""
     logs = ContainerLogs(EndBudget())
-    first = logs.add(Target("p", "c", "1", uid="u"), TailState(terminated=True))
-    first.state.deleted = first.state.finished = True
-    second = logs.add(Target("p", "c", "2", uid="u"), TailState(terminated=False))
-    current = [Instance("c", "2", 1, ended=False)]
-    assert [] == logs.observe("u", current).dropped
-    second.ownership = Ownership.PROVED
-    assert [first] == logs.observe("u", current).dropped
-    assert [second] == list(logs)
+    log = logs.add(Target("p", "c", "1", uid="u"), TailState(terminated=True))
+    log.state.deleted = log.state.finished = True
+    log.position.accept(first)
+    logs.add(Target("p", "c", "2", uid="u"), TailState(terminated=False), started)
+    current = [Instance("c", "2", 1, ended=False, started=started)]
+    assert list(dropped) == [each.target.instance for each in logs.observe("u", current).dropped]
+
+
+@pytest.mark.parametrize(
+    ("begun", "doubtful"),
+    [
+        pytest.param("05 --", "1", id="may be the next one's"),
+        pytest.param("04 --", "", id="older than the next instance"),
+        pytest.param("05 06 --", "2 1", id="each may be the next one's"),
+        pytest.param("04 06 --", "2", id="the older one is older than its next"),
+        pytest.param("05 05 --", "", id="the newer one is older than its next"),
+        pytest.param("05 -- --", "1", id="nothing was read of the one between"),
+        pytest.param("-- --", "", id="nothing was read"),
+    ],
+)
+def test_a_log_that_was_gone_leaves_older_ones_in_doubt(begun: str, doubtful: str) -> None:
+    """Those that do not begin before the next instance was started, down to one that does.
+
+    Instance 1 was started in second 4, 2 in second 5, and so on. The last log is the one that was
+    gone; the numbers say in which second the log read for each begins.
+    """
+    logs = ContainerLogs(EndBudget())
+    for number, second in enumerate(begun.split(), start=1):
+        started = f"2026-01-02T03:04:0{3 + number}Z"
+        log = logs.add(Target("p", "c", str(number)), TailState(terminated=True), started)
+        if second != "--":
+            log.position.accept(b"2026-01-02T03:04:%b.5Z x\n" % second.encode())
+    assert doubtful.split() == [log.target.instance for log in logs.doubtful(logs.newest)]
