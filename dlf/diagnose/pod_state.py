@@ -98,6 +98,30 @@ def ended_by_deletion(pod: Pod, end: Terminated) -> bool:
     return _time(end.finished_at) >= requested
 
 
+def since_first_deletion(pod: Pod, before: Pod | None) -> Pod:
+    """The pod with the time and grace period of the first request for its deletion.
+
+    The kubelet ends a graceful deletion with a second one that has no grace period. With it the API
+    server moves deletionTimestamp to the time of that last step, which is later than the end of
+    the containers, as if they had ended by themselves before.
+
+    Args:
+        pod: as it is seen now.
+        before: the pod of that name as it was seen before, from here; it may be another one.
+    """
+    if before is None or before.metadata.uid != pod.metadata.uid:
+        return pod
+    first = before.metadata
+    if not first.deletion_timestamp:
+        return pod
+    metadata = msgspec.structs.replace(
+        pod.metadata,
+        deletion_timestamp=first.deletion_timestamp,
+        deletion_grace_period_seconds=first.deletion_grace_period_seconds,
+    )
+    return msgspec.structs.replace(pod, metadata=metadata)
+
+
 def ended_by_removal(pod: Pod, end: Terminated) -> bool:
     """Whether the container ended when its pod was being deleted, preempted or evicted.
 

@@ -3,7 +3,13 @@
 from collections import defaultdict
 from collections.abc import Iterator
 
-from dlf.diagnose.pod_state import disruption, has_ended, has_started, not_started
+from dlf.diagnose.pod_state import (
+    disruption,
+    has_ended,
+    has_started,
+    not_started,
+    since_first_deletion,
+)
 from dlf.diagnose.roles import PodIdentity, Roles
 from dlf.diagnose.server_clock import ServerClock
 from dlf.diagnose.training_containers import (
@@ -109,6 +115,7 @@ class Pods:
     def _observe(self, pod: Pod, now: float) -> Pod:
         name = pod.metadata.name
         before = self.here.get(name) or self.gone.get(name)
+        pod = since_first_deletion(pod, before)
         if before and before.metadata.uid != pod.metadata.uid and disruption(before):
             self.disrupted = [*self.disrupted, before][-REMEMBERED_DISRUPTIONS:]
         self._clock.observe(pod, now)
@@ -133,7 +140,7 @@ class Pods:
     def _forget(self, pod: Pod) -> Pod:
         """The event of a deletion carries the pod's last state, often for the first time."""
         name = pod.metadata.name
-        self.here.pop(name, None)
+        pod = since_first_deletion(pod, self.here.pop(name, None))
         self.not_started.discard(name)
         role = self.identify(pod).role
         self.training[role].discard(name)

@@ -154,6 +154,17 @@ class Store:
             return obj
         return self.remove(collection, name, own)
 
+    def finish_deletion(self, collection: Collection, name: str) -> Object:
+        """Delete again, without grace, as a kubelet does when a pod's containers have ended.
+
+        The API server moves deletionTimestamp to the time of this request before it removes it.
+        """
+        old = self.get(collection, name)
+        new = copy.deepcopy(old)
+        new["metadata"] |= {"deletionTimestamp": self.stamp(), "deletionGracePeriodSeconds": 0}
+        self._put(collection, name, old, new)
+        return self.remove(collection, name)
+
     def remove(self, collection: Collection, name: str, uid: str = "") -> Object:
         """Take an object away, and what it owns, as the garbage collector does."""
         obj = self.get(collection, name)

@@ -201,7 +201,9 @@ class RandomCluster(RuleBasedStateMachine):
 
     def remove_pod(self, pod: str) -> None:
         self.tell(pod)
-        self.cluster.api.store.remove(self.cluster.pods, pod)
+        store = self.cluster.api.store
+        is_deleted = pod in self.stopping
+        (store.finish_deletion if is_deleted else store.remove)(self.cluster.pods, pod)
         self.gone.add(pod)
         self.unreachable |= {log for log, (name, _) in enumerate(self.written) if name == pod}
 

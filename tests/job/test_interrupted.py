@@ -32,8 +32,9 @@ def test_leader_that_a_restart_stops_has_not_succeeded() -> None:
         cluster.deletes(pods[0])
         await asyncio.sleep(2)
         cluster.ends(pods[0], 0, "checkpoint saved")
+        await asyncio.sleep(2)
         for pod in pods:
-            cluster.api.store.remove(cluster.pods, pod)
+            cluster.api.store.finish_deletion(cluster.pods, pod)
         await asyncio.sleep(30)
         assert cluster.task
         assert not cluster.task.done()
@@ -62,6 +63,8 @@ def test_job_that_someone_deletes_has_not_succeeded_when_its_pods_exit_0() -> No
         for pod in pods:
             cluster.ends(pod, 0, "checkpoint saved")
         await asyncio.sleep(1)
+        for pod in pods:
+            cluster.api.store.finish_deletion(cluster.pods, pod)
         cluster.api.store.remove(cluster.jobs, job)
 
     result = run_scenario(history)
