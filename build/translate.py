@@ -10,14 +10,12 @@ from stage import Bench, Workshop
 TOOLS = Path(__file__).with_name("translate")
 DEPENDENCIES = [
     "httpx",
-    "httpcore",
     "h11",
-    "anyio",
     "idna",
     "msgspec",
     "pyyaml",
 ]
-STAND_INS = ["certifi.py", "typing_extensions.py"]
+STAND_INS = ["certifi.py"]
 
 # Imported where Nuitka cannot see it: by CPython's C (strptime, printing an error, int() of many
 # digits), and codecs by their name (a host name in TLS).

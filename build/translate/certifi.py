@@ -1,4 +1,4 @@
-"""In place of certifi: httpx and httpcore import it even when given an SSLContext, as ours are."""
+"""In place of certifi: httpx imports it even when given an SSLContext, as ours are."""
 
 
 def where() -> str:

@@ -10,10 +10,10 @@ from collections.abc import Sequence
 
 from dlf.logs.timestamps import split
 
-TOTAL_BYTES = 32 << 20
+TOTAL_BYTES = 16 << 20
 """Bytes for all logs together; more than 2,048 logs have `MIN_BYTES_PER_LOG` each all the same."""
-MAX_BYTES_PER_LOG = 256 << 10
-MIN_BYTES_PER_LOG = 16 << 10
+MAX_BYTES_PER_LOG = 32 << 10
+MIN_BYTES_PER_LOG = 8 << 10
 _BLOCK_LINES = 32
 _MAX_LINE_BYTES = 2048
 _USUAL_LINE_BYTES = 512  # on average: a block of longer lines is looked at line by line
