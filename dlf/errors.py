@@ -38,7 +38,7 @@ class ExitCode(enum.IntEnum):
 
 
 class DlfError(Exception):
-    """An error that is told to the user in one line, without a traceback.
+    """An error that the user sees as one line, without a traceback.
 
     Args:
         message: what is wrong, lower case, no full stop, with the value in question.
@@ -60,7 +60,7 @@ class UsageError(DlfError):
 
 
 class Rejected(DlfError):
-    """The API server answered and said no.
+    """The API server refused a request.
 
     Args:
         message: verb, resource and the server's own words.

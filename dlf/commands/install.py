@@ -15,15 +15,14 @@ from dlf.errors import ExitCode, UsageError
 from dlf.task import scalars
 from dlf.task.flag import Flag
 
-_SELF = Path(
-    "/proc/self/exe"
-)  # without /proc the executable reads its path from the auxiliary vector
+# Without /proc the executable reads its path from the auxiliary vector.
+_SELF = Path("/proc/self/exe")
 _NAME = "dlf"
 _MODE = 0o555
 
 
 class Notices(msgspec.Struct, frozen=True, kw_only=True):
-    """What is said."""
+    """What is printed on stderr."""
 
     quiet: Annotated[bool, Flag("say nothing when it is done", scalars.switch, form="switch")] = (
         False

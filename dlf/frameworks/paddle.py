@@ -8,7 +8,7 @@ from dlf.frameworks._shell import bash, with_prelude
 from dlf.frameworks.framework import Framework
 from dlf.manifest.jobs.kind import JobKind, Replica
 from dlf.manifest.jobs.kubeflow import REPLICA_INDEX_FIELD
-from dlf.manifest.jobs.paddlejob import PADDLEJOB, ElasticPolicy, PaddleJobSpec
+from dlf.manifest.jobs.paddlejob import PADDLEJOB, PaddleElasticPolicy, PaddleJobSpec
 from dlf.manifest.manifest import Manifest
 from dlf.manifest.pods import ContainerPort
 from dlf.task import scalars
@@ -61,7 +61,7 @@ def render(settings: PaddleSettings, kind: JobKind, suffix: str) -> Manifest:
     }
     spec = PaddleJobSpec(
         run_policy=_kubeflow.run_policy(settings, roles),
-        elastic_policy=ElasticPolicy(
+        elastic_policy=PaddleElasticPolicy(
             min_replicas=settings.num_worker, max_replicas=settings.num_worker, max_restarts=0
         ),
         paddle_replica_specs={

@@ -84,8 +84,8 @@ async def stop_remaining_pods(context: JobContext, follower: Follower) -> None:
     """Let no pod run on of a job whose result is known; in bounded time.
 
     An operator that cleans up by itself gets its time, but the pods show whether it does: Volcano
-    leaves pods of a Failed job running that it has lost track of. What does not work is told: the
-    job's result stands.
+    leaves pods of a Failed job running that it has lost track of. What fails is reported, and
+    does not change the job's result.
     """
     client, kind, job, notify = context.client, context.kind, follower.job, context.notify
     if not any_running(follower.pods.here.values()):

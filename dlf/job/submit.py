@@ -25,7 +25,7 @@ _NO_NAME = "0000"  # stands for the random part, so that the hash is of the rest
 async def choose_kind(
     client: KubeClient, framework: Framework, backend: str, notify: Callable[[str], None]
 ) -> JobKind:
-    """The first kind of the framework that the cluster serves; another than the first is told.
+    """The first kind of the framework that the cluster serves; says so if it is not the preferred.
 
     Raises:
         UsageError: the framework has no kind of this backend.

@@ -118,7 +118,7 @@ async def output(http: HttpClient, api_request: ApiRequest) -> tuple[bytes, str]
     """What the command printed to stdout, and why it failed, or "".
 
     Raises:
-        Rejected: the server said no: there is no such container, or we may not.
+        Rejected: the server refused: there is no such container, or it is not allowed.
         Unavailable: the connection broke.
     """
     printed, complaint = bytearray(), bytearray()

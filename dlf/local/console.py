@@ -42,7 +42,7 @@ class Console:
     Args:
         stdout: the descriptor to print to.
         options: how.
-        notify: told when standard output or `--log_dir` takes no more; the job goes on.
+        notify: called when standard output or `--log_dir` cannot be written; the job goes on.
 
     Raises:
         UsageError: `--log_dir` cannot be created.
@@ -123,7 +123,7 @@ class Console:
             await self._write(line)
 
     async def _write(self, text: bytes) -> None:
-        with suppress(OutputClosed):  # it was told once
+        with suppress(OutputClosed):  # it was reported once
             await self._writer.write(text)
 
     def _output_closed(self, closed: OutputClosed) -> None:

@@ -28,7 +28,7 @@ class LocalJob(msgspec.Struct, frozen=True, kw_only=True):
         processes: in the order of ranks.
         rules: when the job is over.
         files: what has to be in the scratch directory: name and content.
-        note: what differs from a cluster and should be told, or "".
+        note: what differs from a cluster and the user should know, or "".
     """
 
     processes: tuple[PodProcess, ...]
@@ -138,6 +138,6 @@ def _given(template: PodTemplate) -> dict[str, str]:
 
 
 def _accelerators(template: PodTemplate) -> int:
-    """GPU_NUM, which every training container is told, is what the task asks for."""
+    """The accelerators that the task asks for: GPU_NUM, which every training container has."""
     number = _given(template).get("GPU_NUM", "")
     return int(number) if re.fullmatch("-1|[0-9]{1,4}", number) else 0

@@ -219,12 +219,12 @@ class Job(Observed):
 
     @property
     def clean_pod_policy(self) -> str | None:
-        """Which pods of a Kubeflow job the operator deletes when it has ended, if that is said."""
+        """Which pods of a Kubeflow job the operator deletes when it has ended, if it is set."""
         return self._run_policy().clean_pod_policy
 
     @property
     def backoff_limit(self) -> int | None:
-        """How many failures of a Kubeflow job's pods are retried, if that is said."""
+        """How many failures of a Kubeflow job's pods are retried, if it is set."""
         return self._run_policy().backoff_limit
 
     def _run_policy(self) -> RunPolicy:

@@ -1,1 +1,1 @@
-"""How a job ended, and how that is told."""
+"""How a job ended, and the report of it."""

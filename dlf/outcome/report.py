@@ -98,7 +98,7 @@ def error_words(failure: PodFailure) -> str:
 def block(outcome: Outcome) -> list[str]:
     """The lines for stderr, most important first; log lines are shown with bad bytes replaced.
 
-    Of the pods that failed later only a line each is told: their logs are full of what the first
+    Each pod that failed later gets one line only: their logs are full of what the first
     failure did to them.
     """
     lines = [headline(outcome)]
@@ -154,7 +154,7 @@ def to_json(outcome: Outcome) -> bytes:
 
 
 def _process(failure: PodFailure) -> str:
-    """`process rank 5`, or "": of a container's processes the one that failed, where it is told."""
+    """`process rank 5`, or "": which of the container's processes failed, if that is known."""
     evidence = failure.evidence
     if evidence.process_rank is not None:
         return f"process rank {evidence.process_rank}"

@@ -82,8 +82,8 @@ def quantity(text: str) -> str:
 def cpu(text: str) -> Amount:
     """An amount, after which the platform allows a type of CPU in brackets: `8(intel)`.
 
-    The type is dropped: which nodes may be used is said by the node selector, and no label of
-    nodes is agreed upon for types of CPU.
+    The type is dropped: the node selector decides which nodes may be used, and there is no common
+    node label for types of CPU.
     """
     return amount(_TYPE.sub("", text.translate(_BRACKETS)))
 

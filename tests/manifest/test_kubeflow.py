@@ -6,7 +6,7 @@ from dlf.manifest.jobs.jaxjob import JAXJobSpec
 from dlf.manifest.jobs.kubeflow import KubeflowJobSpec, ReplicaSpec, RunPolicy
 from dlf.manifest.jobs.mpijob import MPIJobSpec
 from dlf.manifest.jobs.mxjob import MXJobSpec
-from dlf.manifest.jobs.paddlejob import ElasticPolicy, PaddleJobSpec
+from dlf.manifest.jobs.paddlejob import PaddleElasticPolicy, PaddleJobSpec
 from dlf.manifest.jobs.pytorchjob import PyTorchJobSpec
 from dlf.manifest.jobs.tfjob import TFJobSpec
 from dlf.manifest.meta import ObjectMeta
@@ -18,7 +18,7 @@ ROLES = {
     role: ReplicaSpec(replicas=1, restart_policy="Never", template=TEMPLATE)
     for role in ("Worker", "Master")
 }
-ELASTIC = ElasticPolicy(min_replicas=1, max_replicas=1, max_restarts=0)
+ELASTIC = PaddleElasticPolicy(min_replicas=1, max_replicas=1, max_restarts=0)
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,8 @@ from dlf.manifest.meta import Written
 _PORT = 36543  # of the port named master
 
 
-class ElasticPolicy(Written):
-    """kubeflow.org ElasticPolicy of a PaddleJob; the operator accepts it and does not act on it."""
+class PaddleElasticPolicy(Written):
+    """kubeflow.org PaddleElasticPolicy; the operator accepts it and does not act on it."""
 
     min_replicas: int
     max_replicas: int
@@ -18,7 +18,7 @@ class ElasticPolicy(Written):
 class PaddleJobSpec(KubeflowJobSpec):
     """kubeflow.org/v1 PaddleJobSpec."""
 
-    elastic_policy: ElasticPolicy
+    elastic_policy: PaddleElasticPolicy
     paddle_replica_specs: dict[str, ReplicaSpec]
 
 
