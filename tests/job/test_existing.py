@@ -55,7 +55,7 @@ def test_live_job_of_this_task_is_attached_to_with_its_logs_from_the_start() -> 
 
 
 def test_finished_job_is_replaced_after_it_and_its_pods_are_gone() -> None:
-    """A new job is created only when nothing of the old one holds a card any more."""
+    """A new job is created only when nothing of the old one holds an accelerator any more."""
 
     async def history(cluster: SimulatedCluster) -> None:
         await cluster.until_message("deleting PyTorchJob earlier")

@@ -90,7 +90,7 @@ def test_worker_that_still_runs_is_reported_and_stopped() -> None:
 
 
 def test_job_is_deleted_when_its_operator_does_not_stop_the_rest() -> None:
-    """Pods must not hold cards for ever."""
+    """Pods must not hold accelerators for ever."""
 
     async def history(cluster: SimulatedCluster) -> None:
         job, pods = await three_pods(cluster)
@@ -174,7 +174,7 @@ async def workers(cluster: SimulatedCluster) -> list[str]:
 
 
 def test_end_of_the_first_worker_is_the_end_of_a_deepspeed_job() -> None:
-    """Volcano is told to complete it, so that the rest holds no cards."""
+    """Volcano is told to complete it, so that the rest holds no accelerators."""
 
     async def history(cluster: SimulatedCluster) -> None:
         pods = await workers(cluster)

@@ -10,7 +10,7 @@ CUDA, ASCEND = "CUDA_VISIBLE_DEVICES", "ASCEND_RT_VISIBLE_DEVICES"
 @pytest.mark.parametrize(
     ("devices", "env", "accelerators"),
     [
-        pytest.param(["null", "nvidiactl", "nvidia-uvm"], {}, None, id="no card"),
+        pytest.param(["null", "nvidiactl", "nvidia-uvm"], {}, None, id="no accelerator"),
         pytest.param(["nvidia10", "nvidia2"], {}, Accelerators(CUDA, ("2", "10")), id="NVIDIA"),
         pytest.param(
             ["davinci0", "davinci_manager"], {}, Accelerators(ASCEND, ("0",)), id="Ascend"
@@ -25,7 +25,7 @@ CUDA, ASCEND = "CUDA_VISIBLE_DEVICES", "ASCEND_RT_VISIBLE_DEVICES"
         pytest.param(["null"], {CUDA: "0"}, None, id="chosen, but not there"),
     ],
 )
-def test_cards_present_are_the_device_files(
+def test_accelerators_present_are_the_device_files(
     devices: list[str], env: dict[str, str], accelerators: Accelerators | None
 ) -> None:
     """One file a card; an environment that selects accelerators already leaves no others."""

@@ -143,7 +143,7 @@ def test_run_tells_a_signal_by_its_number(here: Here) -> None:
     assert [139] == [failure.exit_code for failure in outcome.failures]
 
 
-def test_run_says_when_there_are_no_cards(here: Here) -> None:
+def test_run_says_when_there_are_no_accelerators(here: Here) -> None:
     """A job for accelerators runs without them where there are none, and says so."""
     manifest = rendered("pytorch", num_worker=1, command="true", env=(("GPU_NUM", "2"),))
     assert ExitCode.SUCCEEDED == here.run(manifest).code

@@ -69,9 +69,9 @@ def test_cpu_type_follows_a_range() -> None:
     ("text", "expected"),
     [
         pytest.param("0", Gpu(), id="none"),
-        pytest.param("2", Gpu(2), id="cards"),
+        pytest.param("2", Gpu(2), id="GPUs"),
         pytest.param("2.0", Gpu(2), id="a whole number with a point"),
-        pytest.param("-1", Gpu(-1), id="all cards, shared"),
+        pytest.param("-1", Gpu(-1), id="all GPUs, shared"),
         pytest.param("1(V100)", Gpu(1, "V100"), id="model"),
         pytest.param("1（v100）", Gpu(1, "V100"), id="full-width brackets, lower case"),
         pytest.param("1(A100-SXM4-80GB)", Gpu(1, "A100-SXM4-80GB"), id="model with dashes"),
@@ -83,7 +83,7 @@ def test_cpu_type_follows_a_range() -> None:
         pytest.param("1(,V100)", Gpu(1, "V100"), id="vendor left out"),
         pytest.param("1(npu,)", Gpu(1, "", "npu"), id="model left out"),
         pytest.param("1()", Gpu(1), id="empty brackets"),
-        pytest.param("-1(V100)", Gpu(-1, "V100"), id="all cards of a model"),
+        pytest.param("-1(V100)", Gpu(-1, "V100"), id="all GPUs of a model"),
     ],
 )
 def test_gpu_reads_every_form(text: str, expected: Gpu) -> None:

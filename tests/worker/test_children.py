@@ -88,7 +88,7 @@ def test_a_number_of_threads_that_is_set_stays() -> None:
     [
         pytest.param(4, 2, ["0,1", "2,3"], id="equal parts"),
         pytest.param(3, 2, ["0", "1,2"], id="as equal as they can be"),
-        pytest.param(1, 3, ["0", "0", "0"], id="one card for all"),
+        pytest.param(1, 3, ["0", "0", "0"], id="one accelerator for all"),
         pytest.param(2, 4, ["0", "0", "1", "1"], id="two on each"),
     ],
 )
