@@ -3,7 +3,7 @@
 import os.path
 from collections.abc import Coroutine, Sequence
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -18,7 +18,9 @@ from dlf.edge import Edge
 from dlf.errors import DlfError, ExitCode, UsageError
 from dlf.frameworks.framework import Framework, candidates
 from dlf.manifest.manifest import Manifest, to_text
-from dlf.outcome.outcome import Outcome
+
+if TYPE_CHECKING:
+    from dlf.outcome.outcome import Outcome
 
 _TERMINATION_LOG = "/dev/termination-log"  # kubelet's default terminationMessagePath
 
@@ -81,7 +83,7 @@ def _rendered(invocation: Invocation, edge: Edge) -> Manifest:
     return msgspec.structs.replace(manifest, metadata=metadata)
 
 
-async def _locally(invocation: Invocation, edge: Edge) -> Outcome:
+async def _locally(invocation: Invocation, edge: Edge) -> "Outcome":
     from dlf.commands.printing import log_options
     from dlf.local.run import run as run_locally
 
@@ -100,7 +102,7 @@ async def _locally(invocation: Invocation, edge: Edge) -> Outcome:
     )
 
 
-def _finish(work: Coroutine[Any, Any, Outcome], invocation: Invocation, edge: Edge) -> ExitCode:
+def _finish(work: "Coroutine[Any, Any, Outcome]", invocation: Invocation, edge: Edge) -> ExitCode:
     """Run the job and publish its outcome: on stderr, as a report, as the termination message.
 
     An error has an outcome, too.
@@ -118,7 +120,7 @@ def _finish(work: Coroutine[Any, Any, Outcome], invocation: Invocation, edge: Ed
     return outcome.code
 
 
-def _publish(outcome: Outcome, invocation: Invocation, edge: Edge) -> None:
+def _publish(outcome: "Outcome", invocation: Invocation, edge: Edge) -> None:
     from dlf.outcome import report
 
     if invocation.lifecycle.report:

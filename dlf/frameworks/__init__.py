@@ -3,6 +3,8 @@
 The job kinds that dlf reads are those that some framework renders.
 """
 
+from typing import TYPE_CHECKING
+
 from dlf.frameworks import (
     colossalai,
     deepspeed,
@@ -20,8 +22,10 @@ from dlf.frameworks import (
 from dlf.frameworks.framework import Framework
 from dlf.manifest.jobs.kind import JobKind
 from dlf.manifest.manifest import Manifest
-from dlf.manifest.observed import Job, JobStatus
 from dlf.manifest.phase import JobState
+
+if TYPE_CHECKING:
+    from dlf.manifest.observed import Job
 
 BY_NAME: dict[str, Framework] = {
     module.FRAMEWORK.name: module.FRAMEWORK
@@ -47,7 +51,7 @@ def job_kinds() -> tuple[JobKind, ...]:
     return tuple(dict.fromkeys(kind for each in BY_NAME.values() for kind in each.kinds))
 
 
-def kind_of(resource: Manifest | Job) -> JobKind:
+def kind_of(resource: "Manifest | Job") -> JobKind:
     """The kind of a job that was rendered, or read from the API server.
 
     Raises:
@@ -59,6 +63,8 @@ def kind_of(resource: Manifest | Job) -> JobKind:
     raise LookupError(f"{resource.api_version} {resource.kind}")
 
 
-def job_state(job: Job) -> JobState:
+def job_state(job: "Job") -> JobState:
     """What the status of a job means: decided from the state that is there, never from a change."""
+    from dlf.manifest.observed import JobStatus  # not needed to render a job
+
     return kind_of(job).state(job.status or JobStatus())

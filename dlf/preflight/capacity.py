@@ -10,7 +10,7 @@ from decimal import Decimal
 import msgspec
 
 from dlf.manifest.observed import Meta, Observed
-from dlf.manifest.pods import NodeSelectorRequirement, PodSpec
+from dlf.manifest.pods import NodeSelectorRequirement, PodSpec, Toleration
 from dlf.task.resources import size
 
 
@@ -18,6 +18,7 @@ class Taint(Observed):
     """corev1.Taint."""
 
     key: str = ""
+    value: str = ""
     effect: str = ""
 
 
@@ -88,7 +89,8 @@ def _refusal(node: Node, spec: PodSpec) -> str:
     if node.spec.unschedulable:
         return "cordoned"
     for taint in node.spec.taints or ():
-        if taint.effect in {"NoSchedule", "NoExecute"}:
+        keeps_off = taint.effect in {"NoSchedule", "NoExecute"}
+        if keeps_off and not any(_tolerates(each, taint) for each in spec.tolerations):
             return f"tainted {taint.key}"
     for key, value in spec.node_selector.items():
         if labels.get(key) != value:
@@ -98,6 +100,15 @@ def _refusal(node: Node, spec: PodSpec) -> str:
     if terms and not any(all(_matches(r, labels) for r in t.match_expressions) for t in terms):
         return "outside the node affinity"
     return ""
+
+
+def _tolerates(toleration: Toleration, taint: Taint) -> bool:
+    """As the scheduler decides: an empty key or effect stands for all."""
+    return (
+        toleration.effect in {"", taint.effect}
+        and toleration.key in {"", taint.key}
+        and (toleration.operator == "Exists" or toleration.value == taint.value)
+    )
 
 
 def _matches(rule: NodeSelectorRequirement, labels: Mapping[str, str]) -> bool:

@@ -165,6 +165,24 @@ def test_obstacle_is_3_and_comes_with_a_remedy(
 
 
 @pytest.mark.parametrize(
+    ("toleration", "result"),
+    [
+        pytest.param("maintenance", "ok", id="any value"),
+        pytest.param("maintenance=:NoSchedule", "ok", id="this value and effect"),
+        pytest.param("maintenance=:NoExecute", "FAILED", id="another effect"),
+        pytest.param("maintenance=today", "FAILED", id="another value"),
+        pytest.param("gpu", "FAILED", id="another key"),
+    ],
+)
+def test_tolerated_taint_keeps_no_pod_off(cluster: Console, toleration: str, result: str) -> None:
+    """The scheduler puts the pods there, so the node counts."""
+    ready(cluster)
+    tainted(cluster)
+    cluster.run("check", "pytorch", "--image", "i", "--toleration", toleration)
+    assert result == lines(cluster)["nodes"][0]
+
+
+@pytest.mark.parametrize(
     ("queue", "found"),
     [
         pytest.param("Closed", "default is Closed", id="closed"),

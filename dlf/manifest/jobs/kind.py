@@ -5,13 +5,15 @@ rest of dlf asks the record. `dlf.frameworks.job_kinds` lists those that some fr
 """
 
 from collections.abc import Callable, Collection, Mapping
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import msgspec
 
 from dlf.manifest.kinds import Kind
-from dlf.manifest.observed import JobStatus
 from dlf.manifest.phase import JobState
+
+if TYPE_CHECKING:
+    from dlf.manifest.observed import JobStatus
 
 
 class Replica(msgspec.Struct, frozen=True):
@@ -90,7 +92,7 @@ class JobKind(Kind, frozen=True, kw_only=True):
     index_label: str
     deciding_roles: tuple[str, ...] = ()
     unranked_roles: tuple[str, ...] = ()
-    state: Callable[[JobStatus], JobState]
+    state: "Callable[[JobStatus], JobState]"
     environment: Environment
 
     def unranked(self, annotations: Mapping[str, str] | None) -> frozenset[str]:

@@ -4,11 +4,15 @@ Every count and policy is written out: the operators' defaults differ between ve
 admission webhooks of training-operator 1.8 and later see the object before any default is applied.
 """
 
+from typing import TYPE_CHECKING
+
 from dlf.manifest.jobs.kind import Environment, JobKind
 from dlf.manifest.meta import Written
-from dlf.manifest.observed import JobStatus
 from dlf.manifest.phase import JobState, Phase
 from dlf.manifest.pods import PodTemplate
+
+if TYPE_CHECKING:
+    from dlf.manifest.observed import JobStatus
 
 JOB_LABEL = "training.kubeflow.org/job-name"
 INDEX_LABEL = "training.kubeflow.org/replica-index"
@@ -89,7 +93,7 @@ _CONDITIONS = {
 }
 
 
-def state(status: JobStatus) -> JobState:
+def state(status: "JobStatus") -> JobState:
     """What the conditions say: only those with status "True" hold, in any order."""
     holding = {each.type: each for each in status.conditions or () if each.status == "True"}
     unknown = tuple(name for name in holding if name not in _CONDITIONS)

@@ -4,6 +4,8 @@ On this machine mpirun starts all ranks itself, so the local runtime starts no w
 only wait for it.
 """
 
+from typing import TYPE_CHECKING
+
 import msgspec
 
 from dlf.manifest.jobs.kind import JobKind, LocalNetwork, Replica
@@ -15,8 +17,10 @@ from dlf.manifest.jobs.kubeflow import (
     state,
     training_operator_kind,
 )
-from dlf.manifest.observed import JobStatus
 from dlf.manifest.phase import JobState, Phase
+
+if TYPE_CHECKING:
+    from dlf.manifest.observed import JobStatus
 
 HOST_FILE = "hostfile"
 """Name of the local host file in the directory of the job."""
@@ -52,7 +56,7 @@ def host_file(slots: int) -> str:
     return f"localhost slots={slots}\n"
 
 
-def _state_v2beta1(status: JobStatus) -> JobState:
+def _state_v2beta1(status: "JobStatus") -> JobState:
     """As in v1, but final only with a completion time.
 
     mpi-operator marks a job Failed when a worker is evicted, and takes it back when the launcher

@@ -4,12 +4,15 @@ All that Volcano's webhook would default is written out, since its admission may
 """
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from dlf.manifest.jobs.kind import JobKind, LocalNetwork, Replica, pods_of
 from dlf.manifest.meta import ObjectMeta, Written
-from dlf.manifest.observed import JobStatus
 from dlf.manifest.phase import JobState, Phase
 from dlf.manifest.pods import PodTemplate
+
+if TYPE_CHECKING:
+    from dlf.manifest.observed import JobStatus
 
 HOST_FILES = "DLF_VOLCANO_DIR"
 """Names the directory that stands for /etc/volcano, with a file `<task>.host` for each task."""
@@ -72,7 +75,7 @@ _PHASES = {
 }
 
 
-def _state(status: JobStatus) -> JobState:
+def _state(status: "JobStatus") -> JobState:
     """All ten phases; an unknown one is waited on."""
     if not status.state:
         return JobState(Phase.SUBMITTED)
