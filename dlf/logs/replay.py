@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from dlf.logs.lines import Gap
-from dlf.logs.timestamps import split
+from dlf.logs.timestamps import common_timestamp_width, split
 from dlf.logs.window import IDENTITY_BYTES, PrintedWindow
 
 
@@ -64,6 +64,10 @@ class Replay:
             lines: of the stream, in order, while the replay is active.
             window: what was printed.
         """
+        is_counting = not (self._checks_first or self._is_searching)
+        if is_counting and len(lines) < self._remaining and common_timestamp_width(lines):
+            self._remaining -= len(lines)  # a batch of repeated lines: no need to look at each
+            return ReplayEnd(len(lines))
         for index, line in enumerate(lines):
             timestamp, _ = split(line)
             if not timestamp:
