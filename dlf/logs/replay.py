@@ -65,7 +65,7 @@ class Replay:
             window: what was printed.
         """
         is_counting = not (self._checks_first or self._is_searching)
-        if is_counting and len(lines) < self._remaining and common_timestamp_width(lines):
+        if is_counting and 0 < len(lines) < self._remaining and common_timestamp_width(lines):
             self._remaining -= len(lines)  # a batch of repeated lines: no need to look at each
             return ReplayEnd(len(lines))
         for index, line in enumerate(lines):
