@@ -109,7 +109,7 @@ COMMANDS: dict[str, tuple[str, Callable[[Sequence[str], Edge], int]]] = {
     "check": ("say whether this cluster would run a task: `dlf check FRAMEWORK ...`", _check),
     "list": ("list the jobs that dlf submitted", _list),
     "status": ("explain the state of jobs", _status),
-    "logs": ("print the logs of a job, and follow it to its end", _logs),
+    "logs": ("print the logs of jobs, and follow them to their end", _logs),
     "delete": ("delete jobs and all that belongs to them", _delete),
     "prune": ("delete the jobs that ended long ago", _prune),
     "stacks": ("say where every rank of a job stands, the odd one first", _stacks),

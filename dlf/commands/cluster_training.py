@@ -2,7 +2,7 @@
 
 from dlf.commands.cluster import connect, verbose_notify
 from dlf.commands.invocation import Invocation
-from dlf.commands.printing import log_options, log_writer
+from dlf.commands.printing import check_ranks, log_options, log_writer
 from dlf.edge import Edge
 from dlf.job.run import RunRequest, detach, run
 from dlf.job.submit import choose_kind
@@ -18,7 +18,8 @@ async def train(invocation: Invocation, edge: Edge) -> Outcome:
         with log_writer(edge) as writer:
 
             def open_logs(ranks: int) -> Multiplexer:
-                options = log_options(invocation.logs, edge, ranks)
+                check_ranks(invocation.logs, edge, ranks)
+                options = log_options(invocation.logs, edge)
                 return Multiplexer(client, writer, options, edge.notify)
 
             verbose = verbose_notify(invocation.connection, edge)

@@ -1,17 +1,19 @@
-"""`dlf logs JOB`: the logs of a job, whoever started it."""
+"""`dlf logs JOB...`: the logs of jobs, whoever started them, as one stream."""
 
 import datetime
 from collections.abc import Sequence
+from functools import partial
 from typing import Annotated
 
 import msgspec
 
 from dlf.commands.arguments import Selection, read
 from dlf.commands.cluster import connect, verbose_notify
-from dlf.commands.printing import log_options, log_writer
+from dlf.commands.printing import check_ranks, log_options, log_writer
 from dlf.edge import Edge
 from dlf.errors import ExitCode
 from dlf.inspect.print_logs import print_logs
+from dlf.logs.log_options import LogOptions
 from dlf.logs.multiplexer import Multiplexer
 from dlf.task import scalars
 from dlf.task.flag import Flag
@@ -78,48 +80,51 @@ GROUPS = (
 
 
 def run(argv: Sequence[str], edge: Edge) -> ExitCode:
-    """Print them; 0 when they were shown, whatever became of the job."""
-    parsed = read(argv, edge, "dlf logs JOB", GROUPS)
+    """Print them; 0 when they were shown, whatever became of the jobs."""
+    parsed = read(argv, edge, "dlf logs JOB...", GROUPS)
     if parsed is None:
         return ExitCode.SUCCEEDED
-    (name,), (selection, which, logs, connection) = parsed
-    edge.run(_show(name, selection, which, logs, connection, edge))
+    names, (selection, which, logs, connection) = parsed
+    options = _options([*dict.fromkeys(names)], which, logs, edge)
+    edge.run(_show([*dict.fromkeys(names)], selection, which, logs, options, connection, edge))
     return ExitCode.SUCCEEDED
 
 
-async def _show(
-    name: str,
-    selection: Selection,
-    which: LineSelection,
-    logs: Logs,
-    connection: Connection,
-    edge: Edge,
-) -> None:
-    follow_on = which.follow and not which.no_follow and not which.previous
+def _options(names: Sequence[str], which: LineSelection, logs: Logs, edge: Edge) -> LogOptions:
     since = which.since_time
     if which.since:
         start = datetime.datetime.now(datetime.UTC) - datetime.timedelta(seconds=which.since)
         since = max(since, start.isoformat().replace("+00:00", "Z"))
+    return msgspec.structs.replace(
+        log_options(logs, edge),
+        follow=which.follow and not which.no_follow and not which.previous,
+        since=since,
+        tail=which.tail,
+        previous=which.previous,
+        several_jobs=len(names) > 1,
+    )
+
+
+async def _show(
+    names: Sequence[str],
+    selection: Selection,
+    which: LineSelection,
+    logs: Logs,
+    options: LogOptions,
+    connection: Connection,
+    edge: Edge,
+) -> None:
     async with connect(connection, edge) as (client, namespace):
         with log_writer(edge) as writer:
-
-            def open_logs(ranks: int) -> Multiplexer:
-                options = msgspec.structs.replace(
-                    log_options(logs, edge, ranks, follow=follow_on),
-                    since=since,
-                    tail=which.tail,
-                    previous=which.previous,
-                )
-                return Multiplexer(client, writer, options, edge.notify)
-
             await print_logs(
                 client,
                 namespace,
-                name,
+                names,
                 selection.kind,
-                open_logs,
-                follow_on=follow_on,
+                lambda: Multiplexer(client, writer, options, edge.notify),
+                follow_on=options.follow,
                 selector=which.selector,
+                check_ranks=partial(check_ranks, logs, edge),
                 notify=edge.notify,
                 verbose=verbose_notify(connection, edge),
             )

@@ -14,25 +14,25 @@ from dlf.task.settings import Logs
 _FLUSH_SECONDS = 10.0  # how long a slow reader of stdout may take for the last lines
 
 
-def log_options(flags: Logs, edge: Edge, ranks: int, *, follow: bool = True) -> LogOptions:
+def log_options(flags: Logs, edge: Edge) -> LogOptions:
     """How logs are printed.
 
     Args:
         flags: as parsed.
         edge: whether stdout is a terminal, and the variables that speak of colour.
-        ranks: how many ranks the job has; negative ranks count from there.
-        follow: go on until the containers have ended.
     """
-    missing = [rank for rank in flags.log_ranks if not -ranks <= rank < ranks]
-    if ranks and missing:
-        edge.notify(f"--log_ranks: there is no rank {missing[0]}; ranks are 0 to {ranks - 1}")
     return LogOptions(
         **msgspec.structs.asdict(flags),
         terminal=edge.terminal and edge.env.get("TERM") != "dumb",
         colour=wants_colour(edge.env, is_terminal=edge.terminal),
-        ranks=ranks,
-        follow=follow,
     )
+
+
+def check_ranks(flags: Logs, edge: Edge, ranks: int) -> None:
+    """Say so when `--log_ranks` has a rank that is not among the `ranks` of a job."""
+    missing = [rank for rank in flags.log_ranks if not -ranks <= rank < ranks]
+    if ranks and missing:
+        edge.notify(f"--log_ranks: there is no rank {missing[0]}; ranks are 0 to {ranks - 1}")
 
 
 @contextmanager

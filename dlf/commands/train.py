@@ -84,7 +84,7 @@ def _rendered(invocation: Invocation, edge: Edge) -> Manifest:
 
 
 async def _locally(invocation: Invocation, edge: Edge) -> "Outcome":
-    from dlf.commands.printing import log_options
+    from dlf.commands.printing import check_ranks, log_options
     from dlf.local.run import run as run_locally
 
     return await run_locally(
@@ -94,7 +94,8 @@ async def _locally(invocation: Invocation, edge: Edge) -> "Outcome":
         if "working_dir" in invocation.arguments.flags
         else "",
         stdout=edge.stdout,
-        log_options=partial(log_options, invocation.logs, edge),
+        log_options=log_options(invocation.logs, edge),
+        check_ranks=partial(check_ranks, invocation.logs, edge),
         timeout=invocation.lifecycle.timeout,
         leader=invocation.framework.leader,
         strict=invocation.lifecycle.strict,

@@ -134,7 +134,7 @@ class Pods:
         is_over = training_ended(pod, statuses)
         _keep(self.training[identity.role], name, is_in=not is_over)
         _keep(self.kept[identity.role], name, is_in=is_over and not has_ended(pod))
-        self._logs.observe(pod, identity.role, identity.rank)
+        self._logs.observe(pod, identity.role, identity.rank, self.roles.ranks)
         return pod
 
     def _forget(self, pod: Pod) -> Pod:

@@ -77,6 +77,7 @@ class Attempt:
         self.last = {process.pod: LogEnd(budget) for process in job.processes}
         self.stopped: list[str] = []
         self._job = job
+        self._ranks = sum(process.rank is not None for process in job.processes)
         self._environments = environments
         self._directory = directory
         self._reaper = reaper
@@ -182,6 +183,7 @@ class Attempt:
             instance=str(restart),
             role=process.role,
             rank=process.rank,
+            ranks=self._ranks,
             restart=restart,
         )
         copying = asyncio.create_task(

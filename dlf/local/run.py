@@ -36,7 +36,8 @@ async def run(
     *,
     env: Mapping[str, str],
     working_dir: str,
-    log_options: Callable[[int], LogOptions],
+    log_options: LogOptions,
+    check_ranks: Callable[[int], None],
     timeout: float,
     leader: str,
     strict: bool,
@@ -54,7 +55,8 @@ async def run(
         manifest: the rendered resource.
         env: the environment that the processes inherit.
         working_dir: where they run; "" for the current directory.
-        log_options: how to print the lines of so many ranks.
+        log_options: how to print lines.
+        check_ranks: called with the number of ranks.
         timeout: seconds for the whole job; 0 for no limit.
         leader: the role whose pod 0 completes the job, or "" for the operator's own rule.
         strict: a pod that failed in a job that succeeded makes the exit code 1.
@@ -81,7 +83,8 @@ async def run(
         reaper = Reaper(mark, scratch)
         try:
             _write(_with_token(job), scratch)
-            console = Console(stdout, log_options(len(job.processes)), notify)
+            check_ranks(sum(process.rank is not None for process in job.processes))
+            console = Console(stdout, log_options, notify)
             try:
                 start = partial(Attempt, job, environments, working_dir, reaper, console, notify)
                 return await _follow(manifest, job, start, console, timeout, notify, strict=strict)

@@ -43,7 +43,7 @@ def text_prefix(target: Target, options: LogOptions) -> bytes:
         case "none":
             return b""
         case "short":
-            name = _short_name(target).encode()
+            name = _short_name(target, options).encode()
         case _:
             name = target.pod.encode()
     if not options.colour:
@@ -51,11 +51,13 @@ def text_prefix(target: Target, options: LogOptions) -> bytes:
     return b"\x1b[%dm%b\x1b[0m " % (_COLOURS[target.order % len(_COLOURS)], name)
 
 
-def _short_name(target: Target) -> str:
+def _short_name(target: Target, options: LogOptions) -> str:
     """The pod's name without that of the job: `worker-3`; whole, where no role is known in it."""
     role = target.role.lower()
-    _, found, index = target.pod.rpartition(f"-{role}-") if role else ("", "", "")
-    return f"{role}-{index}" if found else target.pod
+    job, found, index = target.pod.rpartition(f"-{role}-") if role else ("", "", "")
+    if not found:
+        return target.pod
+    return f"{job}/{role}-{index}" if options.several_jobs else f"{role}-{index}"
 
 
 def _text(target: Target, options: LogOptions) -> Formatter:

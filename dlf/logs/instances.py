@@ -21,6 +21,7 @@ class Target(msgspec.Struct, frozen=True):
             restarted container keeps its name.
         role: role of the pod in the job, such as `worker`, or "".
         rank: global rank, or None where the role has none.
+        ranks: how many ranks its job has; 0 when unknown.
         restart: how many instances of this container came before.
         order: how many pods of the job were seen before: pods get their colours in turn.
         generation: how many pods of this name came before.
@@ -33,6 +34,7 @@ class Target(msgspec.Struct, frozen=True):
     instance: str
     role: str = ""
     rank: int | None = None
+    ranks: int = 0
     restart: int = 0
     order: int = 0
     generation: int = 0

@@ -31,9 +31,9 @@ class LogOptions(msgspec.Struct, frozen=True, kw_only=True):
         terminal: lines are for a terminal that moves its cursor: of progress bars their last state
             is shown, and unfinished lines are, too.
         colour: prefix each pod in a colour of its own.
-        ranks: number of ranks in the job, to count negative ranks from; 0 when unknown.
+        several_jobs: pods of more than one job are printed, so short prefixes name the job, too.
         prefix: what stands before each line of text: the `full` name of the pod, a `short` one such
-            as `worker-3`, or `none`.
+            as `worker-3` (`JOB/worker-3` among several jobs), or `none`.
         timestamps: print the time of each line of text.
         include: print only lines that match one of these.
         exclude: do not print lines that match one of these.
@@ -53,7 +53,7 @@ class LogOptions(msgspec.Struct, frozen=True, kw_only=True):
     max_log_streams: int = 4096
     terminal: bool = False
     colour: bool = False
-    ranks: int = 0
+    several_jobs: bool = False
     prefix: str = "full"
     timestamps: bool = False
     include: tuple[re.Pattern[bytes], ...] = ()

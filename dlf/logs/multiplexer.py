@@ -1,4 +1,4 @@
-"""All logs of a job as one stream: starts, keeps and ends one tail per container instance."""
+"""All logs of one job or several as one stream: one tail per container instance."""
 
 import asyncio
 from collections.abc import Callable, Iterable, Iterator
@@ -66,8 +66,15 @@ class Multiplexer:
         self.unread: list[str] = []
         self.incomplete: list[str] = []
 
-    def observe(self, pod: Pod, role: str, rank: int | None) -> None:
-        """A pod was listed, added or changed: start what it has, note what has ended."""
+    def observe(self, pod: Pod, role: str, rank: int | None, ranks: int = 0) -> None:
+        """A pod was listed, added or changed: start what it has, note what has ended.
+
+        Args:
+            pod: as it is now; all pods are of one namespace.
+            role: of the pod in its job.
+            rank: of the pod, or None.
+            ranks: how many its job has; 0 when unknown.
+        """
         meta, options = pod.metadata, self._context.options
         containers = self._logs.setdefault(meta.name, {})
         seen = self._pods.see(meta.name, meta.uid)
@@ -92,6 +99,7 @@ class Multiplexer:
                     instance=instance.id,
                     role=role,
                     rank=rank,
+                    ranks=ranks,
                     restart=instance.restart,
                     order=seen.order,
                     generation=seen.generation,

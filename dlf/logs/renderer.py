@@ -39,7 +39,7 @@ class LineRenderer:
         self._needs_timestamps = needs_timestamps(options) or collapser is not None
         self._files = files
         self._collapser = collapser
-        chosen = is_selected(target.rank, options.log_ranks, options.ranks)
+        chosen = is_selected(target.rank, options.log_ranks, target.ranks)
         self._errors = None if chosen else ErrorFilter()
         needs_change = bool(options.highlight) or options.terminal
         is_plain = not (self._needs_timestamps or files or self._errors or needs_change)

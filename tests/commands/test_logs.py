@@ -169,3 +169,95 @@ def test_previous_instance_alone_is_printed(cluster: Console) -> None:
 
     assert cluster.run("logs", "job", "--previous", "--prefix", "none") == ExitCode.SUCCEEDED
     assert cluster.out == "after\n"
+
+
+def test_logs_of_several_jobs_are_one_stream(cluster: Console) -> None:
+    """Pods' names tell the jobs apart; a name that is given twice is printed once."""
+    for name in ("first", "second"):
+        cluster.pytorchjob(name, "Succeeded")
+        cluster.pod(name, f"of {name}", code=0)
+
+    assert cluster.run("logs", "first", "second", "first") == ExitCode.SUCCEEDED
+    assert sorted(cluster.out.splitlines()) == [
+        "first-master-0 of first",
+        "second-master-0 of second",
+    ]
+
+
+@pytest.mark.parametrize("follow", [[], ["--no_follow"]])
+def test_logs_of_several_jobs_have_short_prefixes_with_the_job(
+    cluster: Console, follow: list[str]
+) -> None:
+    """Two masters would look alike; ranks count within each job."""
+    for name in ("first", "second"):
+        cluster.pytorchjob(name, "Succeeded")
+        cluster.pod(name, f"of {name}", code=0)
+
+    words = ["logs", "first", "second", "--prefix", "short", "--log_ranks", "-1", *follow]
+    assert cluster.run(*words) == ExitCode.SUCCEEDED
+    assert sorted(cluster.out.splitlines()) == [
+        "first/master-0 of first",
+        "second/master-0 of second",
+    ]
+
+
+def test_logs_of_several_jobs_go_on_until_the_last_has_ended(cluster: Console) -> None:
+    """One that has ended does not hold up the lines of one that runs."""
+    cluster.pytorchjob("ended", "Succeeded")
+    cluster.pod("ended", "done", code=0)
+    cluster.pytorchjob("runs", "Running")
+    pod = cluster.pod("runs", "one")
+
+    def end(api: FakeApi) -> None:
+        log = api.logs.of(NAMESPACE, pod, "pytorch")
+        log.write("two")
+        log.end()
+        state = {"terminated": {"exitCode": 0, "startedAt": "2026-01-02T03:04:05Z"}}
+        status = {"name": "pytorch", "containerID": f"c://{pod}", "state": state}
+        whole = {"phase": "Succeeded", "containerStatuses": [status]}
+        api.store.patch(api.collection("pods", NAMESPACE), pod, {"status": whole})
+        conditions = [{"type": "Succeeded", "status": "True"}]
+        jobs = api.collection("pytorchjobs", NAMESPACE)
+        api.store.patch(jobs, "runs", {"status": {"conditions": conditions}})
+
+    def act() -> None:
+        while not {"ended-master-0 done", "runs-master-0 one"} <= {
+            *cluster.stdout.read_text().splitlines()
+        }:
+            time.sleep(0.01)
+        cluster.api.call(end)
+
+    acting = threading.Thread(target=act)
+    acting.start()
+    code = cluster.run("logs", "ended", "runs")
+    acting.join()
+
+    assert code == ExitCode.SUCCEEDED
+    assert sorted(cluster.out.splitlines()) == [
+        "ended-master-0 done",
+        "runs-master-0 one",
+        "runs-master-0 two",
+    ]
+
+
+def test_logs_of_several_jobs_are_not_begun_when_one_is_not_there(cluster: Console) -> None:
+    """As `status` and `delete`: a wrong name is found out before anything is done."""
+    cluster.pytorchjob("there", "Succeeded")
+    cluster.pod("there", "line", code=0)
+
+    assert cluster.run("logs", "there", "nope") == ExitCode.NOT_FOUND
+    assert (cluster.out, cluster.said) == (
+        "",
+        ["there is no job 'nope' in namespace ml; see dlf list"],
+    )
+
+
+def test_pods_of_several_jobs_have_colours_of_their_own(cluster: Console) -> None:
+    """They are assigned in turn over all jobs."""
+    cluster.env["CLICOLOR_FORCE"] = "1"
+    for name in ("first", "second"):
+        cluster.pytorchjob(name, "Succeeded")
+        cluster.pod(name, "x", code=0)
+
+    cluster.run("logs", "first", "second")
+    assert len({line.partition("m")[0] for line in cluster.out.splitlines()}) == 2

@@ -124,7 +124,7 @@ def test_ranks_are_chosen_from_both_ends(
 
 def test_errors_of_other_ranks_come_through() -> None:
     """A rank that is not chosen is silent, but not about what went wrong."""
-    renderer = LineRenderer(TARGET, LogOptions(log_ranks=(0,), ranks=8), None, None)
+    renderer = LineRenderer(TARGET, LogOptions(log_ranks=(0,)), None, None)
     lines = [b"loss 0.1", b"RuntimeError: CUDA error", b"loss 0.2", b"NCCL WARN ok", b"terror"]
     text = renderer.render(batch(*lines), b"", 0.0)
     assert b"job-worker-3 RuntimeError: CUDA error\n" == text
@@ -218,7 +218,7 @@ def test_files_get_every_rank_and_each_instance_its_own(tmp_path: Path) -> None:
     """One file a container instance, with messages only, whatever the console shows."""
     notices: list[str] = []
     files = LogFiles(str(tmp_path / "new" / "logs"), notices.append)
-    options = LogOptions(log_ranks=(0,), ranks=8)
+    options = LogOptions(log_ranks=(0,))
     changes: list[dict[str, Any]] = [
         {},
         {"restart": 1},
