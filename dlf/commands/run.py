@@ -17,6 +17,7 @@ from dlf.edge import Edge
 from dlf.errors import ExitCode, UsageError
 from dlf.frameworks import job_kinds
 from dlf.frameworks.framework import Framework
+from dlf.kube.yaml_file import read_yaml
 from dlf.manifest.jobs.kind import JobKind
 from dlf.manifest.manifest import Manifest
 from dlf.manifest.meta import ObjectMeta
@@ -37,6 +38,15 @@ class Resource(msgspec.Struct, frozen=True, kw_only=True):
     detach: Detach = False
 
 
+class _Metadata(msgspec.Struct, frozen=True):
+    """What dlf reads of metav1.ObjectMeta."""
+
+    name: str = ""
+    namespace: str | None = None
+    labels: dict[str, str] | None = None
+    annotations: dict[str, str] | None = None
+
+
 GROUPS = (
     ("What to run", Resource),
     ("Earlier jobs, stops, time limits", Lifecycle),
@@ -53,8 +63,8 @@ def run(argv: Sequence[str], edge: Edge) -> ExitCode:
     resource, lifecycle, logs, connection = parsed[1]
     if not resource.file:
         raise UsageError("--file is missing", "write dlf run --file JOB.yaml")
-    kind, content = _read(resource.file)
-    namespace = content["metadata"].get("namespace", "")
+    kind, metadata, spec = _read(resource.file)
+    namespace = metadata.namespace or ""
     if namespace and connection.namespace not in {"", namespace}:
         raise UsageError(
             f"--file={resource.file!r} is for namespace {namespace!r}, and --namespace is"
@@ -62,7 +72,7 @@ def run(argv: Sequence[str], edge: Edge) -> ExitCode:
             "leave one of the two out",
         )
     invocation = Invocation(
-        framework=_framework(kind, content),
+        framework=_framework(kind, metadata, spec),
         task=load(TaskSettings, Arguments({}, [], []), edge.env),
         run=Run(dry_run=resource.dry_run, detach=resource.detach),
         lifecycle=lifecycle,
@@ -73,47 +83,44 @@ def run(argv: Sequence[str], edge: Edge) -> ExitCode:
     return train.execute(invocation, edge)
 
 
-def _read(path: str) -> tuple[JobKind, dict[str, Any]]:
-    """The kind and the content of a job in a file."""
-    import yaml
-
+def _read(path: str) -> tuple[JobKind, _Metadata, Any]:
+    """The kind, the metadata and the spec of the job in a file."""
     source = f"--file={path!r}"
-    try:
-        content = yaml.safe_load(Path(path).read_bytes())
-    except OSError as error:
-        raise UsageError(f"{source} cannot be read: {error.strerror}") from None
-    except (yaml.YAMLError, ValueError) as error:
-        raise UsageError(f"{source} is not valid YAML: {' '.join(str(error).split())}") from None
+    content = read_yaml(Path(path), source)
     parts = content if isinstance(content, dict) else {}
     named = (str(parts.get("apiVersion")), str(parts.get("kind")))
     kinds = {(kind.api_version, kind.name): kind for kind in job_kinds()}
     if named not in kinds:
         known = ", ".join(f"{name} ({version})" for version, name in kinds)
         raise UsageError(f"{source} is not a job that dlf knows", f"write one of {known}")
-    meta, spec = parts.get("metadata"), parts.get("spec")
-    name = meta.get("name") if isinstance(meta, dict) else None
-    if not isinstance(name, str) or not isinstance(spec, dict):
+    spec = parts.get("spec")
+    if not parts.get("metadata") or not isinstance(spec, dict):
         raise UsageError(f"{source} has no metadata.name or no spec", "write both")
-    return kinds[named], parts
+    try:
+        metadata = msgspec.convert(parts["metadata"], _Metadata)
+    except msgspec.ValidationError as error:
+        raise UsageError(f"{source} has metadata that is not valid: {error}") from None
+    if not metadata.name:
+        raise UsageError(f"{source} has no metadata.name or no spec", "write both")
+    return kinds[named], metadata, spec
 
 
-def _framework(kind: JobKind, content: dict[str, Any]) -> Framework:
+def _framework(kind: JobKind, meta: _Metadata, content: Any) -> Framework:
     """A framework that renders this content."""
 
     def render(settings: TaskSettings, _kind: JobKind, _suffix: str) -> Manifest:
         ids = {"run-id": settings.run_id, "task-id": settings.task_id}
         labels = {key: label_value(text) for key, text in ids.items() if text}
-        meta = content["metadata"]
+        metadata = ObjectMeta(
+            name=meta.name,
+            namespace=meta.namespace or "",
+            labels=labels | (meta.labels or {}),
+            annotations=meta.annotations or {},
+        )
         try:
-            metadata = ObjectMeta(
-                name=meta["name"],
-                namespace=meta.get("namespace", ""),
-                labels=labels | (meta.get("labels") or {}),
-                annotations=meta.get("annotations") or {},
-            )
-            spec = msgspec.json.encode(content["spec"])
+            spec = msgspec.json.encode(content)
         except (TypeError, ValueError) as error:
-            raise UsageError(f"--file: metadata or spec cannot be sent: {error}") from None
+            raise UsageError(f"--file: the spec cannot be sent: {error}") from None
         # The API server, not dlf, says what a spec may hold.
         raw: Any = msgspec.Raw(spec)
         return Manifest(api_version=kind.api_version, kind=kind.name, metadata=metadata, spec=raw)

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import dataclass_transform
 
 import msgspec
-import yaml
 from msgspec import field
 
 from dlf.errors import UsageError
+from dlf.kube.yaml_file import read_yaml
 
 
 @dataclass_transform(frozen_default=True, kw_only_default=True, field_specifiers=(field,))
@@ -108,15 +108,11 @@ def parse(path: Path) -> KubeconfigFile:
     Raises:
         UsageError: it cannot be read, or is no kubeconfig.
     """
+    tree = read_yaml(path, str(path))
     try:
-        tree = yaml.safe_load(path.read_bytes())
         return msgspec.convert(_without_nulls(tree) or {}, KubeconfigFile)
-    except OSError as error:
-        raise UsageError(f"{path}: {error.strerror or error}") from error
     except (msgspec.ValidationError, RecursionError) as error:
         raise UsageError(f"{path} is not a kubeconfig: {error}") from error
-    except (yaml.YAMLError, ValueError) as error:
-        raise UsageError(f"{path} is not valid YAML: {' '.join(str(error).split())}") from error
 
 
 def _without_nulls(tree: object) -> object:

@@ -91,8 +91,13 @@ def test_dry_run_prints_the_resource(cluster: Console, file: Path) -> None:
         ("kind: TFJob\napiVersion: kubeflow.org/v1", "has no metadata.name or no spec; write both"),
         (
             "kind: TFJob\napiVersion: kubeflow.org/v1\nmetadata: {name: 1}\nspec: {}",
-            "has no metadata.name or no spec; write both",
+            "has metadata that is not valid: Expected `str`, got `int` - at `$.name`",
         ),
+        (
+            "kind: TFJob\napiVersion: kubeflow.org/v1\nmetadata: {namespace: [b]}\nspec: {}",
+            "has metadata that is not valid: Expected `str | null`, got `array`",
+        ),
+        ("[" * 10_000, "is nested too deeply"),
         (None, "cannot be read: No such file or directory"),
     ],
 )
@@ -106,6 +111,12 @@ def test_file_that_is_no_job_is_2(
     assert cluster.said[0].startswith(f"-f={str(file)!r} {message}") or cluster.said[0].startswith(
         f"--file={str(file)!r} {message}"
     )
+
+
+def test_file_without_end_is_2(cluster: Console) -> None:
+    """It is not read for ever."""
+    assert cluster.run("run", "-f", "/dev/zero") == ExitCode.USAGE
+    assert cluster.said == ["--file='/dev/zero' is larger than 16 MiB"]
 
 
 def test_namespace_is_said_once(cluster: Console, file: Path) -> None:

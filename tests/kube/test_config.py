@@ -153,7 +153,7 @@ def test_config_looks_past_what_it_may_not_look_into() -> None:
 
 def test_config_of_a_missing_flag_file() -> None:
     """The file of --kubeconfig must be there."""
-    with pytest.raises(UsageError, match=r"^/no/such: No such file or directory$"):
+    with pytest.raises(UsageError, match=r"^/no/such cannot be read: No such file or directory$"):
         load_config({}, kubeconfig="/no/such")
 
 
@@ -305,6 +305,10 @@ def test_kubeconfig_context_is_chosen(tmp_path: Path) -> None:
         pytest.param("a: [", "not valid YAML: ", id="no YAML"),
         pytest.param("when: 2026-99-99", "not valid YAML: ", id="no date"),
         pytest.param("\x00", "not valid YAML: ", id="not text"),
+        pytest.param("!!bool maybe", "not valid YAML: ", id="no truth"),
+        pytest.param('!!int ""', "not valid YAML: ", id="no number"),
+        pytest.param("!!timestamp soon", "not valid YAML: ", id="no time"),
+        pytest.param("[" * 10_000, "is nested too deeply", id="deep"),
         pytest.param("- a", r"not a kubeconfig: Expected `object`, got `array`", id="a list"),
         pytest.param("clusters: {}", r"not a kubeconfig: .*`\$.clusters`", id="clusters"),
         pytest.param("clusters: [{cluster: {}}]", "not a kubeconfig: .*`name`", id="no name"),
