@@ -13,11 +13,14 @@ The MAC covers the frame's number, head and payload, with a key for this connect
 a frame that is changed, repeated, dropped, reordered or reflected ends the connection.
 
 The MAC is keyed BLAKE2b (RFC 7693). What is sent is not encrypted.
+
+Hash and comparison are those of hashlib and hmac, whose import would start OpenSSL: two megabytes
+in every pod.
 """
 
-import hashlib
-import hmac
 import struct
+from _blake2 import blake2b
+from _operator import _compare_digest as compare_digest
 from collections.abc import Iterator
 from typing import Literal
 
@@ -69,7 +72,7 @@ def derive_key(secret: bytes) -> bytes:
     text = secret.strip()
     if len(text) < _MIN_SECRET_BYTES:
         raise ValueError(f"it has {len(text)} bytes; {_MIN_SECRET_BYTES} are needed")
-    return hashlib.blake2b(text, digest_size=32, person=b"dlf remote key").digest()
+    return blake2b(text, digest_size=32, person=b"dlf remote key").digest()
 
 
 def proof(key: bytes, side: Side, client_nonce: bytes, server_nonce: bytes) -> bytes:
@@ -79,7 +82,7 @@ def proof(key: bytes, side: Side, client_nonce: bytes, server_nonce: bytes) -> b
 
 def verify(key: bytes, side: Side, client_nonce: bytes, server_nonce: bytes, given: bytes) -> bool:
     """Whether `given` is the side's proof; takes the same time for every wrong one."""
-    return hmac.compare_digest(proof(key, side, client_nonce, server_nonce), given)
+    return compare_digest(proof(key, side, client_nonce, server_nonce), given)
 
 
 class Sender:
@@ -120,7 +123,7 @@ class Receiver:
             if len(self._data) < end + _MAC_BYTES:
                 return
             body, tag = bytes(self._data[:end]), bytes(self._data[end : end + _MAC_BYTES])
-            if not hmac.compare_digest(_tag(self._key, self._count, body), tag):
+            if not compare_digest(_tag(self._key, self._count, body), tag):
                 raise ProtocolViolation
             self._count += 1
             del self._data[: end + _MAC_BYTES]
@@ -138,4 +141,4 @@ def _tag(key: bytes, count: int, body: bytes) -> bytes:
 
 def _mac(key: bytes, purpose: str, data: bytes, size: int) -> bytes:
     person = purpose.encode()
-    return hashlib.blake2b(data, digest_size=size, key=key, person=person).digest()
+    return blake2b(data, digest_size=size, key=key, person=person).digest()
