@@ -18,6 +18,7 @@ from dlf.edge import Edge
 from dlf.errors import DlfError, ExitCode, UsageError
 from dlf.frameworks.framework import Framework, candidates
 from dlf.manifest.manifest import Manifest, to_text
+from dlf.task.worker_flags import LOCAL_IMAGE
 
 if TYPE_CHECKING:
     from dlf.outcome.outcome import Outcome
@@ -73,9 +74,9 @@ def _rendered(invocation: Invocation, edge: Edge) -> Manifest:
     """The resource, of the kind that is preferred when no cluster is asked."""
     kind = candidates(invocation.framework, invocation.run.backend)[0]
     task = invocation.task
-    if invocation.run.runtime == "local" and not task.worker_image:
+    if invocation.run.runtime == "local":
         # Nothing is copied: this dlf is the worker, whatever image the resource names.
-        task = msgspec.structs.replace(task, worker_image="dlf")
+        task = msgspec.structs.replace(task, worker_image=LOCAL_IMAGE)
     manifest = invocation.framework.render(task, kind, edge.token(4))
     if not invocation.connection.namespace:
         return manifest

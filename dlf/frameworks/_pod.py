@@ -1,12 +1,12 @@
 """The parts that the resources of all frameworks share: names, labels, the pod template."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from dlf.errors import UsageError
 from dlf.frameworks._placement import nodes, tolerations
 from dlf.frameworks._shell import literal
 from dlf.frameworks._volumes import volumes
-from dlf.frameworks._worker import VOLUME, with_worker, worker_source
+from dlf.frameworks._worker import ALL_FLAGS, with_worker, worker_source
 from dlf.manifest import pods
 from dlf.manifest.jobs.kind import JobKind
 from dlf.manifest.meta import ObjectMeta
@@ -49,6 +49,7 @@ def pod_template(
     ports: Sequence[pods.ContainerPort] = (),
     labels: Mapping[str, str] | None = None,
     accelerators: bool = True,
+    worker_flags: Collection[str] = ALL_FLAGS,
 ) -> pods.PodTemplate:
     """The pod template of one role.
 
@@ -63,9 +64,11 @@ def pod_template(
         ports: the container's ports.
         labels: more labels of this role's pods.
         accelerators: whether this role gets the accelerators and RDMA devices.
+        worker_flags: the flags of `dlf worker` that are for this role.
 
     Raises:
-        UsageError: no resource name is known for the vendor of the accelerators.
+        UsageError: no resource name is known for the vendor of the accelerators; or see
+            `worker_source` and `WorkerSource.volumes`.
     """
     volcano = kind.group == "batch.volcano.sh"
     declared, mounts = volumes(settings)
@@ -82,13 +85,12 @@ def pod_template(
             **(labels or {}),
         }
     )
-    worker = worker_source(settings) if accelerators else None
+    worker = worker_source(settings)
     if worker:
-        command = with_worker(settings, worker.program, command)
-    installed = worker is not None and bool(worker.image)
-    if worker and installed:
-        declared.append(pods.Volume(name=VOLUME, empty_dir=pods.EmptyDirSource()))
-        mounts.append(worker.mount)
+        command = with_worker(settings, worker.program, command, worker_flags)
+        for volume, mount in worker.volumes(settings, kind, job):
+            declared.append(volume)
+            mounts.append(mount)
     main = pods.Container(
         name=container,
         image=settings.image,
@@ -106,8 +108,10 @@ def pod_template(
     return pods.PodTemplate(
         metadata=ObjectMeta(labels=pod_labels, annotations=annotations),
         spec=pods.PodSpec(
-            init_containers=[worker.install(settings, _resources(settings, accelerators=False))]
-            if worker and installed
+            init_containers=worker.init_containers(
+                settings, _resources(settings, accelerators=False)
+            )
+            if worker
             else [],
             containers=[main],
             restart_policy="Never" if volcano else "",

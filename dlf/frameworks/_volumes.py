@@ -47,7 +47,7 @@ def volumes(settings: Platform) -> tuple[list[pods.Volume], list[pods.VolumeMoun
 
 def _unique(source: str, declared: list[pods.Volume]) -> str:
     """A volume name for the source; sources that differ only in punctuation get a number."""
-    taken = {volume.name for volume in declared} | {"tz-config", "dshm", "dlf-worker"}
+    taken = {volume.name for volume in declared} | {"tz-config", "dshm", "dlf-worker", "dlf-token"}
     name = volume_name(source) or "volume"
     return next(
         candidate

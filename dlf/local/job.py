@@ -1,5 +1,6 @@
 """From the rendered resource to processes: what the job's operator would create, on one machine."""
 
+import itertools
 import re
 from collections.abc import Callable
 
@@ -119,7 +120,7 @@ def _process(
     variables = given | field_values(container.env, replica) | injected
     argv = tuple(expand(word, variables) for word in container.command)
     if argv[1:2] == ("worker",):  # brought by an init container, or part of the image
-        argv = (*self_command(), *argv[1:])
+        argv = _with_own_worker(argv)
         variables[TOKEN_VARIABLE] = f"{network.directory}/{TOKEN}"
     return PodProcess(
         pod=pod,
@@ -130,6 +131,16 @@ def _process(
         programs=(*{"mpirun"}.intersection(argv), argv[0]),
         env=variables,
         accelerators=_accelerators(template),
+    )
+
+
+def _with_own_worker(argv: tuple[str, ...]) -> tuple[str, ...]:
+    """This dlf in place of the container's, also where mpirun starts it for each rank."""
+    called = [pair == (argv[0], "worker") for pair in itertools.pairwise((*argv, ""))]
+    return tuple(
+        part
+        for word, is_worker in zip(argv, called, strict=True)
+        for part in (self_command() if is_worker else (word,))
     )
 
 

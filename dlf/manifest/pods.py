@@ -101,10 +101,19 @@ class ConfigMapSource(Written):
     name: str
 
 
+class KeyToPath(Written):
+    """corev1.KeyToPath."""
+
+    key: str
+    path: str
+
+
 class SecretSource(Written):
     """corev1.SecretVolumeSource."""
 
     secret_name: str
+    items: list[KeyToPath] = []
+    default_mode: int | None = None
 
 
 class EmptyDirSource(Written):

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 
 import msgspec
 
+from dlf.manifest.jobs.kind import ssh_secret
 from dlf.manifest.jobs.volcano import VolcanoJobSpec
 from dlf.manifest.kinds import Kind
 from dlf.manifest.manifest import Manifest
@@ -40,6 +41,8 @@ def pods_by_role(manifest: Manifest) -> list[RolePods]:
 def references(manifest: Manifest) -> list[Reference]:
     """The objects that the pods of a job refer to, each once."""
     found = [each for role in pods_by_role(manifest) for each in _of_pod(role.spec)]
+    made = Reference(SECRET, ssh_secret(manifest.metadata.name))  # by the operator, with the job
+    found = [each for each in found if each != made]
     if isinstance(manifest.spec, VolcanoJobSpec) and manifest.spec.priority_class_name:
         found.append(Reference(PRIORITY_CLASS, manifest.spec.priority_class_name))
     return list(dict.fromkeys(found))

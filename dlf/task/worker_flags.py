@@ -97,5 +97,13 @@ Stacks: TypeAlias = Annotated[
 GRACE_SECONDS = 10.0
 WAIT_TIMEOUT_SECONDS = 1800.0
 REMOTE_PORT = 20022
-TOKEN_FILE = "/root/.ssh/id_rsa"  # noqa: S105 - a path
-"""Where Volcano's ssh plugin and mpi-operator mount the key that is the job's alone."""
+TOKEN_DIRECTORY = "/var/run/secrets/dlf"  # noqa: S105 - a path
+"""Where dlf mounts the key that Volcano's ssh plugin or mpi-operator makes for the job alone.
+
+They mount it themselves in /root/.ssh, where it is readable by root only, as ssh demands.
+"""
+TOKEN_FILE = f"{TOKEN_DIRECTORY}/token"
+LOCAL_IMAGE = "dlf"
+"""`--worker_image` of the local runtime, where nothing is copied and no Secret is mounted."""
+PROGRAM = "/dlf/dlf"
+"""The executable in training containers, when it comes from dlf's own image."""

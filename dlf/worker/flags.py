@@ -9,28 +9,23 @@ import msgspec
 
 from dlf.errors import UsageError
 from dlf.local.accelerators import present
-from dlf.task import worker_flags
 from dlf.task.load import load, split
+from dlf.task.settings import TaskSettings
 from dlf.worker.peers import peers
-from dlf.worker.worker_settings import USAGE
+from dlf.worker.worker_settings import USAGE, WorkerSettings
 
-
-class Flags(msgspec.Struct, frozen=True, kw_only=True):
-    """What to do around the command."""
-
-    processes: worker_flags.Processes = 1
-    process_env: worker_flags.ProcessEnv = ""
-    grace: worker_flags.Grace = worker_flags.GRACE_SECONDS
-    wait_peers: worker_flags.WaitPeers = False
-    wait_timeout: worker_flags.WaitTimeout = worker_flags.WAIT_TIMEOUT_SECONDS
-    hostfile: worker_flags.Hostfile = ""
-    hostfile_form: worker_flags.HostfileForm = "slots"
-    slots: worker_flags.Slots = 0
-    remote: worker_flags.Remote = False
-    remote_port: worker_flags.RemotePort = worker_flags.REMOTE_PORT
-    token_file: worker_flags.TokenFile = worker_flags.TOKEN_FILE
-    stacks: worker_flags.Stacks = False
-
+_DEFAULTS = {field.name: field.default for field in msgspec.structs.fields(TaskSettings)}
+Flags = msgspec.defstruct(
+    "Flags",
+    [
+        (name, TaskSettings.__annotations__[name], _DEFAULTS[name])
+        for name in WorkerSettings._fields
+        if name in TaskSettings.__annotations__
+    ],
+    frozen=True,
+    kw_only=True,
+)
+"""The settings of the worker, declared once: as flags of the task."""
 
 GROUPS = (("Around the command", Flags),)
 
@@ -45,7 +40,7 @@ def read_flags(argv: Sequence[str], env: Mapping[str, str], width: int) -> dict[
         from dlf.task.help import flags_text
 
         text = f"Usage:\n  {USAGE}\n\n{flags_text(GROUPS, width)}"
-        return {"help": text, "peers": ((), None, None), "accelerators": None}
+        return {"help": text, "peers": ((), None, None, False), "accelerators": None}
     arguments = split(argv, Flags)
     if arguments.positional:
         raise UsageError(f"unexpected argument {arguments.positional[0]!r}", f"write {USAGE}")
@@ -56,15 +51,10 @@ def read_flags(argv: Sequence[str], env: Mapping[str, str], width: int) -> dict[
             "--remote starts the command once, in the first pod",
             "leave out --processes; the launcher starts the processes",
         )
-    if values["remote"] and job.own is None:
-        raise UsageError(
-            "--remote: it is not known which pods the job has, and which one this is",
-            "it works in pods of a Volcano Job, a PyTorchJob, a TFJob or an MPIJob",
-        )
     own = present(_devices(), env)
     return values | {
         "slots": values["slots"] or _slots(env, values["processes"]),
-        "peers": (list(job.hosts), job.own, job.master),
+        "peers": (list(job.hosts), job.own, job.master, job.launcher),
         "accelerators": (own.variable, own.names) if own else None,
     }
 

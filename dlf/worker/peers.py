@@ -20,16 +20,18 @@ class Peers(NamedTuple):
         hosts: their names or addresses, in the order of ranks.
         own: index of this pod in `hosts`; None when that is not known.
         master: host and port where the ranks meet, or None.
+        launcher: whether this pod is the launcher of an MPIJob, which is none of `hosts`.
     """
 
     hosts: tuple[str, ...] = ()
     own: int | None = None
     master: tuple[str, int] | None = None
+    launcher: bool = False
 
     @property
     def first(self) -> bool:
-        """Whether this pod is rank 0."""
-        return self.own == 0
+        """Whether the command of `--remote` runs in this pod: rank 0, or the launcher."""
+        return self.own == 0 or self.launcher
 
     @property
     def others(self) -> tuple[str, ...]:
@@ -45,11 +47,13 @@ def peers(env: Mapping[str, str], hostname: str, read: Callable[[str], str | Non
         hostname: its host name, which is the pod's name.
         read: returns the text of a file, or None when it cannot be read.
     """
-    hosts, own = _volcano(env) or _mpi(env, read) or _tensorflow(env) or _pytorch(env) or ((), None)
+    mpi = _mpi(env, read)
+    hosts, own = _volcano(env) or mpi or _tensorflow(env) or _pytorch(env) or ((), None)
     short = [host.partition(".")[0] for host in hosts]
     if hostname in short:
         own = short.index(hostname)
-    return Peers(hosts, own if own is not None and own < len(hosts) else None, _master(env))
+    own = own if own is not None and own < len(hosts) else None
+    return Peers(hosts, own, _master(env), launcher=(hosts, own) == mpi)
 
 
 def full_name(host: str, hosts: Iterable[str]) -> str:

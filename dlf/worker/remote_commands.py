@@ -31,7 +31,7 @@ def read_key(path: str) -> bytes:
     except OSError as error:
         raise UsageError(
             f"--token_file={path!r}: {error.strerror}",
-            "name a file of the job's Secret that every pod mounts",
+            f"name a file of a Secret that every pod mounts, and that user {os.getuid()} can read",
         ) from None
     except ValueError as error:
         raise UsageError(

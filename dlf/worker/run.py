@@ -35,7 +35,7 @@ def run(
 
     Args:
         settings: the flags.
-        command: the user's command line.
+        command: the user's command line; empty for a pod that only serves others (`--remote`).
         env: the environment of this process.
         self_command: words that run this dlf.
         notify: prints a line of dlf's own.
@@ -43,6 +43,12 @@ def run(
     Raises:
         UsageError: something that the flags ask for cannot be done here.
     """
+    peers = settings.peers
+    if settings.remote and command and peers.own is None and not peers.launcher:
+        raise UsageError(
+            "--remote: it is not known which pods the job has, and which one this is",
+            "it works in pods of a Volcano Job, a PyTorchJob, a TFJob or an MPIJob",
+        )
     worker = _Worker(settings, env, self_command, notify)
     try:
         return worker.run(command)
@@ -130,7 +136,10 @@ class _Worker:
         self._env[HOSTFILE_VARIABLE] = path
 
     def _serve(self) -> None:
-        """Listen, and put `ssh` and `pdsh` before all others on the command's PATH."""
+        """Put `ssh` and `pdsh` before all others on the command's PATH, and listen.
+
+        The launcher of an MPIJob does not listen: nothing is run in it but its own command.
+        """
         from dlf.worker.remote_commands import PORT_VARIABLE, TOKEN_FILE_VARIABLE, read_key
         from dlf.worker.remote_server import Server
 
@@ -142,9 +151,11 @@ class _Worker:
             PORT_VARIABLE: str(settings.remote_port),
             TOKEN_FILE_VARIABLE: os.path.abspath(settings.token_file),
         }
-        own = settings.peers.hosts[settings.peers.own or 0]
+        hosts, own = settings.peers.hosts, settings.peers.own
+        if settings.peers.launcher:
+            return
         # Pods of the local runtime have addresses of their own, and share their ports.
-        address = own if own.startswith("127.") else ""
+        address = hosts[own] if own is not None and hosts[own].startswith("127.") else ""
         self._server = Server(
             self._loop, self._processes, key, self._env, self._notify, self._on_finished
         )
@@ -191,7 +202,10 @@ class _Worker:
         return 128 + stopped if stopped else codes[0]
 
     def _finish(self, code: int) -> int:
-        """Tell the other pods that the command has ended; return its exit code."""
+        """Tell the other pods that the command has ended; return its exit code.
+
+        An operator that has a launcher ends the others itself, and may start the launcher again.
+        """
         if not self._server:
             return code
         self._server.close()

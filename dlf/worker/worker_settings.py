@@ -61,10 +61,10 @@ def read_settings(flags: Sequence[str], env: Mapping[str, str], width: int) -> W
         raise UsageError(*content)
     if kind == "bug":
         raise RuntimeError(content)
-    hosts, own, master = content.pop("peers")
+    hosts, own, master, launcher = content.pop("peers")
     accelerators = content.pop("accelerators")
     return WorkerSettings(
-        peers=Peers(tuple(hosts), own, master),
+        peers=Peers(tuple(hosts), own, master, launcher),
         accelerators=Accelerators(*accelerators) if accelerators else None,
         **content,
     )

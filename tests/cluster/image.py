@@ -73,11 +73,12 @@ def write_image(
     links: Mapping[str, str] = {},
     texts: Mapping[str, str] = {},
     scripts: Mapping[str, str] = {},
+    user: str = "",
 ) -> None:
     """Write an image called ``name``, e.g. of ``files = {"/dlf": Path("dist/dlf")}``.
 
     Keys are absolute paths in the image; ``links`` are symbolic, ``texts`` small files,
-    ``scripts`` small executables.
+    ``scripts`` small executables. ``user`` is what its containers run as: root, if empty.
     """
     layer = io.BytesIO()
     with tarfile.open(fileobj=layer, mode="w") as tar:
@@ -97,7 +98,7 @@ def write_image(
     configuration = {
         "architecture": _ARCHITECTURE[platform.machine()],
         "os": "linux",
-        "config": {"Cmd": command, "Env": ["PATH=/bin:/usr/bin"]},
+        "config": {"Cmd": command, "Env": ["PATH=/bin:/usr/bin"], "User": user},
         "rootfs": {"type": "layers", "diff_ids": [digest]},
     }
     kind = "application/vnd.oci.image"

@@ -7,19 +7,16 @@ import pytest
 
 from dlf.errors import ExitCode
 
-from .cluster import Cluster, running_cluster
+from .cluster import Cluster
 from .image import WORKER_IMAGE, write_image
 from .launch import launched
 from .operators import MPI_OPERATOR
+from .worker_cluster import DLF, OPEN_MPI_AS_USER, OPEN_MPI_VOLUMES, worker_cluster
 from .workspace import Workspace
 
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(240, func_only=True)]
 
 _IMAGE = "dlf.test/ssh:1"
-_VOLUMES = ";".join(
-    f"{folder}(hostpath):{folder}" for folder in ("/usr", "/etc/alternatives", "/etc/openmpi")
-)
-"""Debian's openmpi-bin and openssh-server, without copying them and their libraries."""
 _TEXTS = {
     "/etc/passwd": "root:x:0:0::/root:/bin/bash\nsshd:x:100:65534::/run/sshd:/bin/false\n",
     "/etc/group": "root:x:0:\nnogroup:x:65534:\n",
@@ -44,14 +41,16 @@ _OTHER = {
 
 
 @pytest.fixture(scope="module")
-def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+def cluster(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Cluster]:
     """A cluster of this file's own, with the image of its pods: all that is outside of /usr."""
     folder = tmp_path_factory.mktemp("image")
     key, archive = folder / "host_key", folder / "ssh.tar"
     subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", key], check=True)
     links = {f"/{name}": f"usr/{name}" for name in ("bin", "lib", "lib64", "sbin")}
     write_image(archive, _IMAGE, ["/bin/false"], {"/etc/ssh/host_key": key}, links, _TEXTS)
-    with running_cluster(MPI_OPERATOR) as running:
+    with worker_cluster(request, folder, MPI_OPERATOR) as running:
         running.import_image(archive)
         yield running
 
@@ -69,11 +68,25 @@ def test_mpi_operator_runs_the_command_on_every_worker(
     flags = ["--work_images", _IMAGE, "--num_worker", "2", "--working_dir", "/tmp"]
     command = "echo rank $OMPI_COMM_WORLD_RANK on worker ${HOSTNAME##*-}"
     with launched(
-        workspace, framework, *flags, "--command", command, KFJ_TASK_VOLUME_MOUNT=_VOLUMES
+        workspace, framework, *flags, "--command", command, KFJ_TASK_VOLUME_MOUNT=OPEN_MPI_VOLUMES
     ) as dlf:
         output, errors = dlf.communicate()
     assert dlf.returncode == ExitCode.SUCCEEDED, output + errors
     assert _ranks(output) == ["rank 0 on worker 0", "rank 1 on worker 1"]
+
+
+def test_workers_need_neither_sshd_nor_root(workspace: Workspace) -> None:
+    """With `--remote` dlf's worker serves instead of sshd; the key is the operator's Secret."""
+    flags = ["--work_images", OPEN_MPI_AS_USER, "--num_worker", "2", "--slots_per_worker", "2"]
+    flags += ["--worker_image", DLF, "--working_dir", "/tmp", "--remote", "--hostfile"]
+    command = "echo rank $OMPI_COMM_WORLD_RANK on worker ${HOSTNAME##*-} as $UID"
+    with launched(
+        workspace, "mpi", *flags, "--command", command, KFJ_TASK_VOLUME_MOUNT=OPEN_MPI_VOLUMES
+    ) as dlf:
+        output, errors = dlf.communicate()
+    assert dlf.returncode == ExitCode.SUCCEEDED, output + errors
+    expected = [f"rank {rank} on worker {rank // 2} as 1000" for rank in range(4)]
+    assert expected == _ranks(output)
 
 
 def test_mpi_operator_fails_when_a_rank_fails(workspace: Workspace) -> None:
@@ -81,7 +94,7 @@ def test_mpi_operator_fails_when_a_rank_fails(workspace: Workspace) -> None:
     flags = ["--work_images", _IMAGE, "--num_worker", "2", "--working_dir", "/tmp"]
     command = "[ $OMPI_COMM_WORLD_RANK = 1 ] && exit 7; sleep 1000"
     with launched(
-        workspace, "mpi", *flags, "--command", command, KFJ_TASK_VOLUME_MOUNT=_VOLUMES
+        workspace, "mpi", *flags, "--command", command, KFJ_TASK_VOLUME_MOUNT=OPEN_MPI_VOLUMES
     ) as dlf:
         output, errors = dlf.communicate()
     assert dlf.returncode == ExitCode.FAILED, output + errors
@@ -98,7 +111,13 @@ def test_mpi_operator_waits_for_a_worker_that_has_to_wait(
     cards = {"KFJ_TASK_RESOURCE_GPU": "4", "GPU_RESOURCE_NAME": "nvidia.com/gpu"}
     command = "echo rank $OMPI_COMM_WORLD_RANK"
     with launched(
-        workspace, "mpi", *flags, "--command", command, KFJ_TASK_VOLUME_MOUNT=_VOLUMES, **cards
+        workspace,
+        "mpi",
+        *flags,
+        "--command",
+        command,
+        KFJ_TASK_VOLUME_MOUNT=OPEN_MPI_VOLUMES,
+        **cards,
     ) as dlf:
         assert dlf.stderr is not None
         said = next(line for line in dlf.stderr if "Insufficient nvidia.com/gpu" in line)

@@ -1,7 +1,6 @@
 """`dlf worker` in pods of a Volcano Job, brought from dlf's image into images that have nothing."""
 
 import os
-import platform
 import signal
 import subprocess
 import sys
@@ -11,26 +10,29 @@ from pathlib import Path
 
 import kubernetes
 import pytest
+from worker.orphans import COUNT, ORPHANS
 
 from dlf.errors import ExitCode
 from dlf.preflight.permissions import rules
 
-from .cluster import Cluster, running_cluster
-from .image import WORKER_IMAGE, write_image
+from .cluster import Cluster
+from .image import WORKER_IMAGE
 from .launch import PROJECT, finished, launched, messages
 from .sandbox import wait_until
-from .volcano import VOLCANO
+from .worker_cluster import (
+    DLF,
+    OPEN_MPI,
+    OPEN_MPI_AS_USER,
+    OPEN_MPI_VOLUMES,
+    SCRATCH,
+    worker_cluster,
+)
 from .workspace import SERVICE_ACCOUNT, Workspace
 
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(240, func_only=True)]
 
-_DLF, _SCRATCH, _MPI = "dlf.test/dlf:1", "dlf.test/scratch:1", "dlf.test/openmpi:1"
-_WORKER = ["--worker_image", _DLF, "--num_worker", "3", "--working_dir", "/tmp"]
+_WORKER = ["--worker_image", DLF, "--num_worker", "3", "--working_dir", "/tmp"]
 _READY = "echo ready; sleep 1000 & wait"
-_OPEN_MPI = ";".join(
-    f"{folder}(hostpath):{folder}" for folder in ("/usr", "/etc/alternatives", "/etc/openmpi")
-)
-"""Debian's openmpi-bin, without copying it and its libraries. No sshd runs in these pods."""
 
 
 @pytest.fixture(scope="module")
@@ -38,26 +40,8 @@ def cluster(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Cluster]:
     """A cluster of this file's own, with dlf's image, one FROM scratch, and one for Open MPI."""
-    binary = request.config.getoption("--binary") or _built()
-    folder = tmp_path_factory.mktemp("images")
-    dlf, scratch, mpi = (folder / f"{name}.tar" for name in ("dlf", "scratch", "mpi"))
-    write_image(dlf, _DLF, ["/usr/bin/dlf"], {"/usr/bin/dlf": binary})
-    write_image(scratch, _SCRATCH, ["/busybox"], {"/busybox": Path("/bin/busybox")})
-    links = {f"/{name}": f"usr/{name}" for name in ("bin", "lib", "lib64", "sbin")}
-    texts = {"/etc/passwd": "root:x:0:0::/root:/bin/bash\n", "/etc/group": "root:x:0:\n"}
-    write_image(mpi, _MPI, ["/bin/false"], links=links, texts=texts, files={})
-    with running_cluster(VOLCANO) as running:
-        for archive in (dlf, scratch, mpi):
-            running.import_image(archive)
+    with worker_cluster(request, tmp_path_factory.mktemp("images")) as running:
         yield running
-
-
-def _built() -> Path:
-    """The executable of this checkout, which the init container copies; minutes, when changed."""
-    arch = {"x86_64": "amd64", "aarch64": "arm64"}[platform.machine()]
-    builder = PROJECT / "build/binary.py"
-    subprocess.run([sys.executable, builder, "--arch", arch], check=True, stdout=subprocess.PIPE)
-    return PROJECT / f"dist/dlf-linux-{arch}"
 
 
 def _running(workspace: Workspace, client: kubernetes.client.ApiClient) -> list[str]:
@@ -84,7 +68,7 @@ def test_processes_share_each_pod_and_wait_for_their_peers(workspace: Workspace)
 
 def test_an_image_from_scratch_needs_no_shell(workspace: Workspace) -> None:
     """Its only file is one static program."""
-    flags = [*_WORKER, "--image", _SCRATCH, "--processes", "2", "--process_env"]
+    flags = [*_WORKER, "--image", SCRATCH, "--processes", "2", "--process_env"]
     code, printed, errors = finished(
         workspace, "mindspore", *flags, "--command", "/busybox echo 'no  shell'"
     )
@@ -148,29 +132,27 @@ def test_a_trainer_saves_when_the_launcher_is_stopped(
 
 
 def test_a_thousand_children_are_reaped(workspace: Workspace) -> None:
-    """The worker is process 1 of its container: orphans become its children."""
-    command = (
-        "for i in $(seq 500); do (/bin/true &) ; done;"
-        " while grep -qs 'State:.Z' /proc/[0-9]*/status; do :; done; echo no zombie #"
-    )
+    """The worker is process 1 of its container: orphans become its children, and are counted."""
+    command = f"cat > /tmp/orphans.py <<'END'\n{ORPHANS}\nEND\npython3 /tmp/orphans.py #"
     flags = [*_WORKER, "--num_worker", "1", "--image", WORKER_IMAGE, "--processes", "2"]
     code, printed, errors = finished(workspace, "deepspeed", *flags, "--command", command)
-    expected = ["[0] no zombie", "[1] no zombie"]
+    expected = [f"[{index}] {COUNT} orphans, 0 left" for index in (0, 1)]
     assert (ExitCode.SUCCEEDED, expected) == (code, sorted(printed["worker-0"])), errors
 
 
-def test_mpirun_reaches_all_pods_without_sshd(workspace: Workspace) -> None:
+@pytest.mark.parametrize(("image", "user"), [(OPEN_MPI, "0"), (OPEN_MPI_AS_USER, "1000")])
+def test_mpirun_reaches_all_pods_without_sshd(workspace: Workspace, image: str, user: str) -> None:
     """Open MPI starts its daemons by the worker's ssh; the token is Volcano's Secret of the job."""
-    rank = "echo rank $OMPI_COMM_WORLD_RANK of $OMPI_COMM_WORLD_SIZE in pod $VC_TASK_INDEX"
+    rank = "echo rank $OMPI_COMM_WORLD_RANK of $OMPI_COMM_WORLD_SIZE in pod $VC_TASK_INDEX as $UID"
     command = (
         "mpirun --allow-run-as-root --hostfile $DLF_WORKER_HOSTFILE --map-by slot"
         f" -np 6 bash -c '{rank}'"
     )
-    flags = [*_WORKER, "--image", _MPI, "--remote", "--hostfile", "--slots", "2"]
+    flags = [*_WORKER, "--image", image, "--remote", "--hostfile", "--slots", "2"]
     code, printed, errors = finished(
-        workspace, "deepspeed", *flags, "--command", command, KFJ_TASK_VOLUME_MOUNT=_OPEN_MPI
+        workspace, "deepspeed", *flags, "--command", command, KFJ_TASK_VOLUME_MOUNT=OPEN_MPI_VOLUMES
     )
-    expected = [f"rank {rank} of 6 in pod {rank // 2}" for rank in range(6)]
+    expected = [f"rank {rank} of 6 in pod {rank // 2} as {user}" for rank in range(6)]
     assert (ExitCode.SUCCEEDED, {"worker-0": expected}) == (
         code,
         {pod: sorted(lines) for pod, lines in printed.items()},

@@ -91,7 +91,9 @@ def test_peers_are_those_of_the_operator(
 
 def test_peers_of_an_mpijob_are_in_its_host_file() -> None:
     files = {"/etc/mpi/hostfile": "j-worker-0.j slots=2\n# no\n\nj-worker-1:4\n"}
-    assert Peers(("j-worker-0.j", "j-worker-1")) == peers({}, "j-launcher", files.get)
+    hosts = ("j-worker-0.j", "j-worker-1")
+    assert Peers(hosts, launcher=True) == peers({}, "j-launcher", files.get)
+    assert Peers(hosts, 1) == peers({}, "j-worker-1", files.get)
 
 
 @pytest.mark.parametrize(

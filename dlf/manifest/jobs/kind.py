@@ -84,6 +84,8 @@ class JobKind(Kind, frozen=True, kw_only=True):
             all its pods have. Empty where policies of the job decide.
         unranked_roles: roles, in lower case, that take no part in the training's count of ranks.
         state: what the job's status means.
+        ssh_key: key of the private key in the Secret `<job>-ssh` that the operator makes for each
+            job, or "" when it makes none.
         environment: for the local runtime: the variables that the operator adds to a pod.
     """
 
@@ -92,6 +94,7 @@ class JobKind(Kind, frozen=True, kw_only=True):
     index_label: str
     deciding_roles: tuple[str, ...] = ()
     unranked_roles: tuple[str, ...] = ()
+    ssh_key: str = ""
     state: "Callable[[JobStatus], JobState]"
     environment: Environment
 
@@ -99,6 +102,11 @@ class JobKind(Kind, frozen=True, kw_only=True):
         """The roles, in lower case, without ranks in a job with these annotations."""
         written = (annotations or {}).get(UNRANKED_ROLES, "")
         return frozenset(self.unranked_roles) | frozenset(filter(None, written.split(",")))
+
+
+def ssh_secret(job: str) -> str:
+    """The Secret with the job's ssh key, as Volcano's ssh plugin and mpi-operator name it."""
+    return f"{job}-ssh"
 
 
 def pod_name(job: str, role: str, index: int) -> str:

@@ -81,6 +81,7 @@ MPIJOB_V2BETA1 = JobKind(
     index_label=INDEX_LABEL,
     deciding_roles=("Launcher",),
     unranked_roles=("launcher",),
+    ssh_key="ssh-privatekey",
     state=_state_v2beta1,
     environment=_environment,
 )

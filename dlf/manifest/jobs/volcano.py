@@ -115,6 +115,7 @@ VOLCANO_JOB = JobKind(
     job_label="volcano.sh/job-name",
     role_label="volcano.sh/task-spec",
     index_label="volcano.sh/task-index",
+    ssh_key="id_rsa",
     state=_state,
     environment=_environment,
 )
