@@ -6,13 +6,18 @@ The only place that exits. A second SIGINT or SIGTERM ends the process at once, 
 import contextlib
 import io
 import os
+import stat
 import sys
-from collections.abc import Coroutine
-from typing import Any, NoReturn
+from collections.abc import Callable, Coroutine
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 from dlf.cli import main
 from dlf.edge import Edge
 from dlf.errors import DlfError, ExitCode, Interrupted, OutputFailed
+
+if TYPE_CHECKING:
+    from dlf.footer import Footer
 
 _MAX_COLUMNS = 100  # longer lines are hard to read
 _MIN_COLUMNS = 40  # narrower terminals wrap the lines themselves
@@ -62,16 +67,55 @@ def _guarded(argv: list[str]) -> int:
         return ExitCode.BUG
 
 
+class _Screen(NamedTuple):
+    """The terminal that dlf writes to, if that can show a footer.
+
+    Attributes:
+        footer: of the terminal.
+        has_lines: stdout is that terminal.
+        has_notices: stderr is.
+    """
+
+    footer: "Footer | None" = None
+    has_lines: bool = False
+    has_notices: bool = False
+
+
+def _screen() -> _Screen:
+    out, err = sys.stdout.fileno(), sys.stderr.fileno()
+    to_terminal, told_on_terminal = os.isatty(out), os.isatty(err)
+    if not (to_terminal or told_on_terminal) or os.environ.get("TERM", "dumb") == "dumb":
+        return _Screen()
+    from dlf.footer import Footer
+
+    mode = os.fstat(out).st_mode
+    try:
+        if to_terminal:
+            is_same = told_on_terminal and os.fstat(out).st_rdev == os.fstat(err).st_rdev
+            return _Screen(Footer(out), has_lines=True, has_notices=is_same)
+        # What reads a pipe may write to this terminal, too.
+        if not (stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)):
+            return _Screen(Footer(err), has_notices=True)
+    except OSError:
+        pass
+    return _Screen()
+
+
 def _edge() -> Edge:
+    screen = _screen()
+    footer = screen.footer
+    notify = partial(_notify, footer=footer if screen.has_notices else None)
     return Edge(
         env=os.environ,
         out=_print,
-        notify=_notify,
+        notify=notify,
         stdout=sys.stdout.fileno(),
         terminal=sys.stdout.isatty(),
         width=_width(),
-        run=_run_coroutine,
+        run=partial(_run_coroutine, notify, footer),
         token=lambda digits: os.urandom((digits + 1) // 2).hex()[:digits],
+        footer=footer if screen.has_lines else None,
+        show_status=footer.show_status if footer and screen.has_notices else None,
     )
 
 
@@ -93,11 +137,15 @@ def _print(text: str) -> None:
         raise OutputFailed(f"cannot write to standard output: {error.strerror}") from None
 
 
-def _notify(line: str) -> None:
+def _notify(line: str, footer: "Footer | None" = None) -> None:
     """Print one line to stderr. An error of stderr is ignored: there is nowhere to report it."""
+    erasure = footer.erasure.decode() if footer else ""
     with contextlib.suppress(OSError, ValueError):
-        sys.stderr.write(f"dlf: {' '.join(line.splitlines())}\n")
+        sys.stderr.write(f"{erasure}dlf: {' '.join(line.splitlines())}\n")
         sys.stderr.flush()
+    if footer:
+        footer.erased()
+        footer.draw()
 
 
 def _width() -> int:
@@ -109,7 +157,9 @@ def _width() -> int:
     return min(max(columns or _DEFAULT_COLUMNS, _MIN_COLUMNS), _MAX_COLUMNS)
 
 
-def _run_coroutine(work: Coroutine[Any, Any, Any]) -> Any:
+def _run_coroutine(
+    notify: Callable[[str], None], footer: "Footer | None", work: Coroutine[Any, Any, Any]
+) -> Any:
     """Run it to its end in an event loop; the first signal cancels it, so that it can clean up.
 
     Raises:
@@ -127,9 +177,11 @@ def _run_coroutine(work: Coroutine[Any, Any, Any]) -> Any:
 
         def stop(code: ExitCode) -> None:
             if stopped:
+                if footer:
+                    footer.clear()
                 os._exit(code)
             stopped.append(code)
-            _notify(f"{code.name} received; stopping (once more to stop at once)")
+            notify(f"{code.name} received; stopping (once more to stop at once)")
             task.cancel()
 
         loop.add_signal_handler(signal.SIGINT, stop, ExitCode.SIGINT)
@@ -143,7 +195,11 @@ def _run_coroutine(work: Coroutine[Any, Any, Any]) -> Any:
                 raise Interrupted(stopped[0]) from None
             raise
 
-    return asyncio.run(guarded())
+    try:
+        return asyncio.run(guarded())
+    finally:
+        if footer:
+            footer.clear()
 
 
 if __name__ == "__main__":

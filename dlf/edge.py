@@ -1,7 +1,10 @@
 """The process as commands see it: environment, streams, signals. Tests make their own."""
 
 from collections.abc import Callable, Coroutine, Mapping
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from dlf.footer import Footer
 
 
 class Edge(NamedTuple):
@@ -16,6 +19,9 @@ class Edge(NamedTuple):
         width: columns for text that people read.
         run: runs a coroutine in an event loop that a signal cancels; returns its result.
         token: returns that many random hexadecimal digits.
+        footer: what stands below the lines of stdout, if that is a terminal that can show it.
+        show_status: shows a status line; None where that would not be on a terminal, or mixed
+            with what others write there.
     """
 
     env: Mapping[str, str]
@@ -26,3 +32,5 @@ class Edge(NamedTuple):
     width: int
     run: Callable[[Coroutine[Any, Any, Any]], Any]
     token: Callable[[int], str]
+    footer: "Footer | None" = None
+    show_status: Callable[[str], None] | None = None

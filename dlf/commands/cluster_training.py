@@ -23,7 +23,9 @@ async def train(invocation: Invocation, edge: Edge) -> Outcome:
                 return Multiplexer(client, writer, options, edge.notify)
 
             verbose = verbose_notify(invocation.connection, edge)
-            return await run(request, client, open_logs, edge.env, edge.notify, verbose)
+            return await run(
+                request, client, open_logs, edge.env, edge.notify, verbose, edge.show_status
+            )
 
 
 async def submit_only(invocation: Invocation, edge: Edge) -> str:

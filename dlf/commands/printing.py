@@ -46,7 +46,7 @@ def log_writer(edge: Edge) -> Iterator[Writer]:
         if closed.reason:
             edge.notify(closed.reason)
 
-    writer = Writer(edge.stdout, on_closed=report_closed)
+    writer = Writer(edge.stdout, report_closed, edge.footer)
     try:
         yield writer
     finally:

@@ -95,6 +95,8 @@ async def _locally(invocation: Invocation, edge: Edge) -> "Outcome":
         if "working_dir" in invocation.arguments.flags
         else "",
         stdout=edge.stdout,
+        footer=edge.footer,
+        show_status=edge.show_status,
         log_options=log_options(invocation.logs, edge),
         check_ranks=partial(check_ranks, invocation.logs, edge),
         timeout=invocation.lifecycle.timeout,

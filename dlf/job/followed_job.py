@@ -15,6 +15,7 @@ from dlf.job.job_pods import Pods
 from dlf.manifest.jobs.volcano import VOLCANO_JOB
 from dlf.manifest.observed import Job, Pod
 from dlf.manifest.phase import JobState, Phase
+from dlf.outcome.status_line import status_line
 from dlf.task.settings import Lifecycle
 
 
@@ -161,6 +162,15 @@ class FollowedJob:
     def count(self) -> str:
         """Such as `2 of 3 running`."""
         return f"{len(self.pods.running())} of {self.pods.total} running"
+
+    def status_line(self, now: float) -> str:
+        """Pods by state, and what is waited for."""
+        waiting = ""
+        if self.waiting_since is not None and (reason := self.pending_reason()):
+            waiting = reason.sentence
+        elif self.sidecars_since is not None:
+            waiting = f"waiting for {self.describe_sidecars()}"
+        return status_line(now - self.since, self.pods.count_states(), waiting)
 
     def pending_reason(self) -> PendingReason | None:
         """What the pods wait for, or None when all have started."""

@@ -26,6 +26,7 @@ from dlf.logs.multiplexer import Multiplexer
 from dlf.manifest.kinds import POD
 from dlf.manifest.observed import Job, Meta, Pod
 from dlf.outcome.report import describe, error_words
+from dlf.outcome.status_line import INTERVAL_SECONDS
 from dlf.task.scalars import format_duration
 
 REFRESH_SECONDS = 10.0
@@ -71,6 +72,7 @@ class Follower:
         self._followed.since = self._loop.time()
         _ = self._start(self._watch_job)
         self._watching_pods = self._start(self._watch_pods)
+        self._tasks.append(asyncio.create_task(self._keep_status()))
         return self
 
     async def __aexit__(self, *_: object) -> None:
@@ -237,6 +239,11 @@ class Follower:
         if now.phase is not before.phase and not now.phase.final:
             name = f"{self._context.kind.title} {job.metadata.name}"
             self._context.notify(f"{name} is {now.phase.value}")
+
+    async def _keep_status(self) -> None:
+        while show := self._context.show_status:
+            await asyncio.sleep(INTERVAL_SECONDS)
+            show(self._followed.status_line(self._loop.time()))
 
     def _tell_progress(self) -> None:
         for line in self._progress.take(self._followed.count):

@@ -22,6 +22,7 @@ class JobContext(msgspec.Struct, frozen=True, kw_only=True):
         leader: the role whose pod 0 decides when the job succeeds; "" leaves that to the operator.
         notify: prints a line for the user.
         verbose: prints a line with `--verbose`.
+        show_status: shows a line at the bottom of the terminal; None where there is none.
     """
 
     client: KubeClient
@@ -32,3 +33,4 @@ class JobContext(msgspec.Struct, frozen=True, kw_only=True):
     verbose: Callable[[str], None]
     lifecycle: Lifecycle = Lifecycle()
     leader: str = ""
+    show_status: Callable[[str], None] | None = None

@@ -99,6 +99,15 @@ class Pods:
         """The pods in phase Running."""
         return [pod for pod in self.here.values() if pod.status.phase == "Running"]
 
+    def count_states(self) -> dict[str, int]:
+        """State in words to number of pods, those that work first."""
+        counts = dict.fromkeys(("running", "pending", "succeeded", "failed"), 0)
+        for pod in self.here.values():
+            is_leaving = pod.metadata.deletion_timestamp and not has_ended(pod)
+            state = "being deleted" if is_leaving else pod.status.phase.lower()
+            counts[state] = counts.get(state, 0) + 1
+        return counts | {"not created": max(self.total - len(self.here), 0)}
+
     def all_succeeded(self) -> bool:
         """Whether every pod of the job had succeeded of its own accord when it was last seen."""
         pods = list(self)

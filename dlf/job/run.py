@@ -55,6 +55,7 @@ async def run(
     env: Mapping[str, str],
     notify: Callable[[str], None],
     verbose: Callable[[str], None],
+    show_status: Callable[[str], None] | None = None,
 ) -> Outcome:
     """Run the job to its end.
 
@@ -65,6 +66,7 @@ async def run(
         env: of this process.
         notify: prints a line for the user.
         verbose: prints a line with `--verbose`.
+        show_status: shows a line at the bottom of the terminal; None where there is none.
 
     Cancelling it stops the job by the rule of `--on_exit`, in bounded time, and is raised again.
 
@@ -72,7 +74,7 @@ async def run(
         Rejected, ClusterLost: the API server refused, or was out of reach for too long; the job,
             if there is one by then, goes on.
     """
-    context, submission = await _prepare(request, client, env, notify, verbose)
+    context, submission = await _prepare(request, client, env, notify, verbose, show_status)
     logs = open_logs(roles_of(msgspec.json.decode(to_json(submission.manifest), type=Job)).ranks)
     job: Job | None = None
     try:
@@ -123,6 +125,7 @@ async def _prepare(
     env: Mapping[str, str],
     notify: Callable[[str], None],
     verbose: Callable[[str], None],
+    show_status: Callable[[str], None] | None = None,
 ) -> tuple[JobContext, Submission]:
     kind = await choose_kind(client, request.framework, request.backend, notify)
     context = JobContext(
@@ -134,6 +137,7 @@ async def _prepare(
         leader=request.framework.leader,
         notify=notify,
         verbose=verbose,
+        show_status=show_status,
     )
     submission = Submission(
         manifest=request.framework.render(request.task, kind, request.suffix),

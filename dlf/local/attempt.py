@@ -117,6 +117,12 @@ class Attempt:
                 task.cancel()
             raise
 
+    def count_states(self) -> dict[str, int]:
+        """State in words to number of pods."""
+        failed = sum(bool(end.code) for end in self.ends)
+        succeeded = len(self.ends) - failed
+        return {"running": len(self._running), "succeeded": succeeded, "failed": failed}
+
     async def _decision(self) -> bool:
         """What the operator decides: a success only if no failure comes within a second of it."""
         number = len(self._job.processes)

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 
 import msgspec
 
+from dlf.footer import Footer
 from dlf.logs.collapse import Collapser
 from dlf.logs.format import formatter
 from dlf.logs.instances import Target
@@ -43,19 +44,26 @@ class Console:
         stdout: the descriptor to print to.
         options: how.
         notify: called when standard output or `--log_dir` cannot be written; the job goes on.
+        footer: what stands below the lines, if they go to a terminal that has one.
 
     Raises:
         UsageError: `--log_dir` cannot be created.
     """
 
-    def __init__(self, stdout: int, options: LogOptions, notify: Callable[[str], None]) -> None:
+    def __init__(
+        self,
+        stdout: int,
+        options: LogOptions,
+        notify: Callable[[str], None],
+        footer: Footer | None = None,
+    ) -> None:
         self._options = options
         self._files = LogFiles(options.log_dir, notify) if options.log_dir else None
         self._collapser = Collapser() if options.log_collapse else None
         self._notify = notify
         self._orders: dict[str, int] = {}  # of each pod, by when it was seen first
         self._outputs: set[_Output] = set()  # of containers that have not ended
-        self._writer = Writer(stdout, self._output_closed)
+        self._writer = Writer(stdout, self._output_closed, footer)
 
     async def copy(self, target: Target, output: AsyncGenerator[bytes, None], last: LogEnd) -> None:
         """Print all of a container's output; a last line without newline gets one.

@@ -10,6 +10,7 @@ from functools import partial
 from pathlib import Path
 
 from dlf.errors import UsageError
+from dlf.footer import Footer
 from dlf.frameworks import kind_of
 from dlf.local import accelerators
 from dlf.local.addresses import LocalAddresses
@@ -21,6 +22,7 @@ from dlf.local.result import conclude
 from dlf.logs.log_options import LogOptions
 from dlf.manifest.manifest import Manifest
 from dlf.outcome.outcome import Outcome
+from dlf.outcome.status_line import INTERVAL_SECONDS, status_line
 
 _TMP = "/tmp"  # noqa: S108 - the directory in it has an unguessable name, and must be new
 
@@ -43,6 +45,8 @@ async def run(
     strict: bool,
     notify: Callable[[str], None],
     stdout: int = 1,
+    footer: Footer | None = None,
+    show_status: Callable[[str], None] | None = None,
 ) -> Outcome:
     """Run the job that would be submitted, a process for each pod, until its operator would end it.
 
@@ -62,6 +66,8 @@ async def run(
         strict: a pod that failed in a job that succeeded makes the exit code 1.
         notify: prints a line of dlf's own.
         stdout: descriptor that the pods' lines go to.
+        footer: what stands below these lines, if that is a terminal.
+        show_status: shows a line at the bottom of the terminal; None where there is none.
 
     Raises:
         UsageError: bash, mpirun or a directory is not there, or cannot be written.
@@ -84,10 +90,12 @@ async def run(
         try:
             _write(_with_token(job), scratch)
             check_ranks(sum(process.rank is not None for process in job.processes))
-            console = Console(stdout, log_options, notify)
+            console = Console(stdout, log_options, notify, footer)
             try:
                 start = partial(Attempt, job, environments, working_dir, reaper, console, notify)
-                return await _follow(manifest, job, start, console, timeout, notify, strict=strict)
+                return await _follow(
+                    manifest, job, start, console, timeout, notify, show_status, strict=strict
+                )
             finally:
                 console.close()
         finally:
@@ -101,6 +109,7 @@ async def _follow(
     console: Console,
     timeout: float,
     notify: Callable[[str], None],
+    show_status: Callable[[str], None] | None,
     *,
     strict: bool,
 ) -> Outcome:
@@ -109,8 +118,16 @@ async def _follow(
     notify(f"{name}: {number} {'process' if number == 1 else 'processes'} on this machine")
     if job.note:
         notify(job.note)
-    ticking = asyncio.create_task(console.tick())
     attempt = start()
+    started_at = asyncio.get_running_loop().time()
+
+    async def keep_status() -> None:
+        while show_status:
+            await asyncio.sleep(INTERVAL_SECONDS)
+            seconds = asyncio.get_running_loop().time() - started_at
+            show_status(status_line(seconds, attempt.count_states(), ""))
+
+    ticking = [asyncio.create_task(each) for each in (console.tick(), keep_status())]
     try:
         async with asyncio.timeout(timeout or None):
             await attempt.run()
@@ -124,7 +141,8 @@ async def _follow(
     except TimeoutError:
         pass  # the outcome says it, unless it was known before
     finally:
-        ticking.cancel()
+        for task in ticking:
+            task.cancel()
     return conclude(name, attempt, timeout=timeout, strict=strict)
 
 

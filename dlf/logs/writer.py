@@ -19,6 +19,8 @@ import stat
 import time
 from collections.abc import Callable
 
+from dlf.footer import Footer
+
 PIPE_BUF = select.PIPE_BUF
 _SMALL_WRITE_BYTES = 16 << 10
 RARE_SECONDS = 0.0005
@@ -46,13 +48,19 @@ class Writer:
     Args:
         fd: the descriptor; it is not closed.
         on_closed: called once, when the output turns out to be closed.
+        footer: what stands below the lines, if they go to a terminal that has one.
 
     Attributes:
         closed: what ended the output, or None.
         waiting: bytes that were taken and not written yet.
     """
 
-    def __init__(self, fd: int, on_closed: Callable[[OutputClosed], None] = lambda _: None) -> None:
+    def __init__(
+        self,
+        fd: int,
+        on_closed: Callable[[OutputClosed], None] = lambda _: None,
+        footer: Footer | None = None,
+    ) -> None:
         self._fd = fd
         self._own: int | None = None
         self._poll: select.poll | None = None
@@ -64,7 +72,7 @@ class Writer:
         self.waiting = 0
         self._scheduled = False
         self._last_put_at = 0.0
-        self._previews = False  # a preview is on the terminal
+        self._footer = footer
         self._watching = False
         self._room: asyncio.Future[None] | None = None
         self._empty: asyncio.Future[None] | None = None
@@ -103,9 +111,6 @@ class Writer:
             raise OutputClosed(self.closed.reason)
         if not lines:
             return
-        if self._previews:
-            self._previews = False
-            lines = b"\x1b[K" + lines
         if not self._scheduled and len(lines) <= PIPE_BUF and self._is_rare():
             self._queue.append(lines)
             self.waiting += len(lines)
@@ -127,13 +132,9 @@ class Writer:
         return self._last_put_at - last > RARE_SECONDS
 
     def preview(self, text: bytes) -> None:
-        """Show text on the terminal's last line, until other text is written; b"" for nothing.
-
-        It is not wrapped, and the cursor is left at its beginning: for what others write there.
-        """
-        if text and not self.closed and not self.waiting:
-            self.put(b"\x1b[?7l" + text + b"\x1b[K\x1b[?7h\r")
-            self._previews = True
+        """Show text below all lines, until others are written; b"" for nothing."""
+        if text and self._footer and not self.closed and not self.waiting:
+            self._footer.show_preview(text)
 
     async def wait_drained(self) -> None:
         """Wait until everything was given to the reader, or there is none."""
@@ -143,10 +144,6 @@ class Writer:
 
     def flush(self, timeout: float) -> bool:
         """Write what is left, blocking for at most `timeout` seconds; whether all was written."""
-        if self._previews and not self.closed:
-            self._previews = False
-            self._queue.append(b"\x1b[K")
-            self.waiting += 3
         deadline = time.monotonic() + timeout
         poll = select.poll()
         poll.register(self._fd, select.POLLOUT)
@@ -191,11 +188,16 @@ class Writer:
         """Write while the reader takes it; whether nothing is left to write."""
         while not self.closed:
             if self._at == len(self._chunk) and not self._next_chunk():
+                if self._footer and self._footer.is_held:
+                    self._footer.release()
                 return True
             if self._poll and not self._poll.poll(0):
                 return False
             try:
-                written = os.write(self._fd, self._piece())
+                if self._footer:
+                    written = self._write_above(self._footer)
+                else:
+                    written = os.write(self._fd, self._piece())
             except BlockingIOError:
                 return False
             except OSError as error:
@@ -205,6 +207,15 @@ class Writer:
             self._at += written
             self.waiting -= written
         return True
+
+    def _write_above(self, footer: Footer) -> int:
+        """Write the next piece in the place of the footer; how many bytes of it."""
+        footer.hold()
+        erasure = footer.erasure
+        written = os.write(self._fd, erasure + self._piece()) - len(erasure)
+        if written >= 0:
+            footer.erased()
+        return max(written, 0)
 
     def _next_chunk(self) -> bool:
         """Go on to what was taken next, small pieces as one; whether there is anything."""

@@ -118,6 +118,7 @@ async def running_dlf(
     plural: str = "",
     stdout: int = -1,
     sweep: float = multiplexer.SWEEP_INTERVAL_SECONDS,
+    show_status: Callable[[str], None] | None = None,
 ) -> AsyncIterator[SimulatedCluster]:
     """A fresh cluster, against which `dlf FRAMEWORK --image img FLAGS` runs.
 
@@ -129,6 +130,7 @@ async def running_dlf(
         plural: of the kind that is expected, where the framework has several.
         stdout: descriptor for the log lines; by default a file of which `ScenarioResult.out` tells.
         sweep: seconds between two looks at the logs; more makes a history of hours quick to play.
+        show_status: gets the status lines of a terminal.
     """
     found = BY_NAME[framework]
     kind = next(k for k in found.kinds if plural in {"", k.plural})
@@ -149,6 +151,7 @@ async def running_dlf(
                 before(cluster)
             with cluster.printed.open("wb") as file:
                 edge = _edge(full, file.fileno() if stdout < 0 else stdout, cluster.messages)
+                edge = edge._replace(show_status=show_status)
                 cluster.task = asyncio.create_task(train_in_cluster(asked, edge))
                 yield cluster
 

@@ -1,12 +1,15 @@
 """The printing of a container's output."""
 
 import asyncio
+import os
+import select
 import time
 from collections.abc import AsyncGenerator
 from pathlib import Path
 
 import pytest
 
+from dlf.footer import Footer
 from dlf.local.console import MAX_LINE_BYTES, Console
 from dlf.logs.instances import Target
 from dlf.logs.log_end import EndBudget, LogEnd
@@ -66,6 +69,11 @@ def test_copy_keeps_the_last_lines(tmp_path: Path) -> None:
     assert [*(b"%d" % n for n in range(30)), b"y" * 1000] == last.lines()
 
 
+def available(source: int) -> bytes:
+    """What is in the pipe now."""
+    return os.read(source, 65536) if select.select([source], [], [], 0)[0] else b""
+
+
 BARS = [
     pytest.param([b"10%\r20%\r"], 0.0, b"p 20%", id="progress bar"),
     pytest.param([b"Downloading"], 0.0, b"", id="text that just came"),
@@ -77,44 +85,47 @@ BARS = [
 @pytest.mark.parametrize(("parts", "silence", "shown"), BARS)
 @pytest.mark.parametrize("terminal", [True, False])
 def test_unfinished_line_is_shown_on_a_terminal(
-    tmp_path: Path, parts: list[bytes], silence: float, shown: bytes, terminal: bool
+    parts: list[bytes], silence: float, shown: bytes, terminal: bool
 ) -> None:
     """The text after the last return, until the line is whole; never in a pipe or a file."""
-    path = tmp_path / "out"
+    source, sink = os.pipe()
 
-    async def scenario() -> bytes:
-        with path.open("wb") as file:
-            console = Console(file.fileno(), LogOptions(terminal=terminal), print)
-            goes_on = asyncio.Event()
+    async def scenario() -> tuple[bytes, bytes]:
+        footer = Footer(sink) if terminal else None
+        console = Console(sink, LogOptions(terminal=terminal), print, footer)
+        goes_on = asyncio.Event()
 
-            async def output() -> AsyncGenerator[bytes, None]:
-                for part in parts:
-                    yield part
-                await goes_on.wait()
-                yield b" done\n"
+        async def output() -> AsyncGenerator[bytes, None]:
+            for part in parts:
+                yield part
+            await goes_on.wait()
+            yield b" done\n"
 
-            copying = asyncio.create_task(console.copy(TARGET, output(), LogEnd(EndBudget())))
+        copying = asyncio.create_task(console.copy(TARGET, output(), LogEnd(EndBudget())))
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        before = available(source)
+        for _ in range(2):  # once, and not again while nothing comes
+            console.preview(time.monotonic() + silence)
             await asyncio.sleep(0)
-            await asyncio.sleep(0)
-            before = path.read_bytes()
-            for _ in range(2):  # once, and not again while nothing comes
-                console.preview(time.monotonic() + silence)
-                await asyncio.sleep(0)
-            preview = path.read_bytes()[len(before) :]
-            goes_on.set()
-            await copying
-            await console.finish()
-            console.close()
-            return preview
+        preview = available(source)
+        goes_on.set()
+        await copying
+        await console.finish()
+        console.close()
+        if footer:
+            footer.close()
+        return preview, before + available(source)
 
-    preview = asyncio.run(scenario())
-    expected = b"\x1b[?7l%b\x1b[K\x1b[?7h\r" % shown if shown and terminal else b""
+    preview, printed = asyncio.run(scenario())
+    os.close(sink)
+    os.close(source)
+    expected = b"\r\x1b[?7l%b\x1b[J\x1b[?7h\r" % shown if shown and terminal else b""
     assert expected == preview
-    printed = path.read_bytes().replace(preview, b"")
     exact = b"p " + b"".join(parts).replace(b"\n", b"\np ") + b" done\n"
     last = b"p whole\np  done\n" if parts == [b"whole\n"] else b"p Downloading done\n"
     if terminal:
         last = b"p  done\n" if b"\r" in parts[0] else last
-        assert last == printed.removeprefix(b"\x1b[K")
+        assert last == printed.removeprefix(b"\r\x1b[?7h\x1b[J" if preview else b"")
     else:
         assert exact == printed

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from dlf.footer import Footer
 from dlf.logs.writer import HIGH_WATER_BYTES, PIPE_BUF, OutputClosed, Writer
 
 LINES = b"".join(b"%06d %s\n" % (number, b"x" * (number % 300)) for number in range(20_000))
@@ -331,25 +332,34 @@ def test_writer_writes_in_the_turn_in_which_lines_come(
     assert [11, 11, 1100] == sizes
 
 
-def test_writer_takes_a_preview_away_before_the_next_line(pipe: tuple[int, int]) -> None:
-    """It is not wrapped, replaces the one before, and leaves nothing behind."""
+def test_writer_takes_the_footer_away_before_the_next_line(pipe: tuple[int, int]) -> None:
+    """A preview replaces the one before; lines take its place, and the status line comes again."""
 
     async def scenario() -> None:
-        writer = Writer(pipe[1])
+        footer = Footer(pipe[1])
+        writer = Writer(pipe[1], footer=footer)
         writer.preview(b"p 1%")
         writer.preview(b"")
-        await writer.wait_drained()
         writer.preview(b"p 2%")
-        await writer.wait_drained()
         await writer.write(b"p done\n")
         await writer.wait_drained()
+        footer.show_status("2 running")
+        footer.show_status("2 running")
         writer.preview(b"p 3%")
+        await writer.write(b"q\n")
         assert writer.flush(1)
+        footer.clear()
+        footer.clear()
         writer.close()
+        footer.close()
         os.close(pipe[1])
 
     asyncio.run(scenario())
-    on, off, clear = b"\x1b[?7l", b"\x1b[?7h\r", b"\x1b[K"
-    shown = [on + b"p %d%%" % number + clear + off for number in (1, 2, 3)]
-    expected = shown[0] + clear + shown[1] + clear + b"p done\n" + shown[2] + clear
-    assert expected == read_all(pipe[0])
+    begin, end, clear = b"\r\x1b[?7l", b"\x1b[J\x1b[?7h", b"\r\x1b[?7h\x1b[J"
+    expected = [
+        *(begin + b"p 1%" + end + b"\r", begin + b"p 2%" + end + b"\r"),
+        *(clear + b"p done\n", begin + b"2 running" + end + b"\r"),
+        begin + b"p 3%\x1b[K\r\n2 running" + end + b"\x1b[A\r",
+        *(clear + b"q\n", begin + b"2 running" + end + b"\r", clear),
+    ]
+    assert b"".join(expected) == read_all(pipe[0])
