@@ -13,6 +13,7 @@ from dlf.diagnose.events import WarningEvents
 from dlf.diagnose.image_pulls import ImagePulls
 from dlf.diagnose.pending import PendingReason, pending_reason
 from dlf.diagnose.pod_group import QUEUE, PodGroup, Queue, group_name, why_not_admitted
+from dlf.diagnose.pulled_images import PulledImages
 from dlf.errors import DlfError, Rejected
 from dlf.kube.client import KubeClient
 from dlf.kube.reflector import Change, Snapshot, list_and_watch
@@ -31,6 +32,11 @@ class StartReasons:
         job: the job.
         changed: called when there is something new.
         verbose: prints a line with `--verbose`.
+
+    Attributes:
+        warnings: about the job's objects.
+        pulls: image pulls that fail.
+        pulled: image pulls that succeeded.
     """
 
     def __init__(
@@ -43,6 +49,7 @@ class StartReasons:
     ) -> None:
         self.warnings = WarningEvents(job.metadata.name)
         self.pulls = ImagePulls()
+        self.pulled = PulledImages(client, job.metadata, verbose)
         self._client = client
         self._namespace = job.metadata.namespace
         self._group = group_name(kind, job)
@@ -62,6 +69,11 @@ class StartReasons:
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
 
+    def all_started(self) -> None:
+        """There is nothing left to explain; how long image pulls took can be known."""
+        self.stop_watching()
+        self.pulled.begin()
+
     def stop_watching(self) -> None:
         """Stop reading: every pod has started."""
         self._is_reading = False
@@ -72,6 +84,7 @@ class StartReasons:
         """Stop reading for good."""
         self.stop_watching()
         await asyncio.gather(*self._tasks, return_exceptions=True)
+        await self.pulled.aclose()
 
     def pending_reason(self, pods: Sequence[Pod], total: int) -> PendingReason | None:
         """What the pods wait for, or None when all have started."""

@@ -45,7 +45,7 @@ class Follower:
     def __init__(self, context: JobContext, job: Job, logs: Multiplexer) -> None:
         self._context = context
         self._loop = asyncio.get_running_loop()
-        self._reasons = StartReasons(
+        self.reasons = StartReasons(
             context.client, context.kind, job, self._changed, context.verbose
         )
         self._logs = logs
@@ -53,7 +53,7 @@ class Follower:
         self._quiet_told_at = -1.0
         self.pods = Pods(roles_of(job), logs)
         self._followed = FollowedJob(
-            job, self.pods, self._reasons, context.lifecycle, context.leader
+            job, self.pods, self.reasons, context.lifecycle, context.leader
         )
         self._progress = Progress(self._tell_progress)
         self._unknown: set[str] = set()
@@ -80,7 +80,7 @@ class Follower:
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
-        await self._reasons.aclose()
+        await self.reasons.aclose()
 
     async def end(self) -> Ending:
         """Wait for the end of the job, or for a time limit.
@@ -93,7 +93,7 @@ class Follower:
             return await self._ending
         finally:
             self._stop_timer()
-            self._reasons.stop_watching()
+            self.reasons.stop_watching()
             self._tell_progress()
 
     async def refresh(self) -> None:
@@ -163,11 +163,11 @@ class Follower:
             name = pod.metadata.name
             self._note_version(pod.metadata)
             if name in self.pods.here:
-                self._reasons.pulls.observe(pod, now)
+                self.reasons.pulls.observe(pod, now)
                 if pod.status.phase != "Pending":
                     self._progress.note(name, describe_pod(pod))
             else:
-                self._reasons.pulls.forget(name)
+                self.reasons.pulls.forget(name)
                 if not has_ended(pod):
                     self._progress.note(name, "deleted")
         self._pods_changed.set()
@@ -200,9 +200,9 @@ class Follower:
             self._quiet_told_at = self._followed.quiet_since
             self._tell_raised(now)
         if decision.read_reasons:
-            self._reasons.watch()
+            self.reasons.watch()
         elif self._followed.waiting_since is None:
-            self._reasons.stop_watching()
+            self.reasons.all_started()
         if decision.decide_at < float("inf"):
             self._timer = self._loop.call_at(decision.decide_at, self._decide)
 

@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 
 import msgspec
 
+from dlf.diagnose.pod_state import has_started
 from dlf.diagnose.roles import roles_of
 from dlf.errors import DlfError, Rejected
 from dlf.frameworks.framework import Framework
@@ -194,7 +195,9 @@ async def _follow(context: JobContext, job: Job, logs: Multiplexer) -> Outcome:
             await follower.refresh()
         # The result is known; the last lines of the pods are not yet printed.
         await logs.drain(rule.drain_seconds)
-        outcome = summarize(context, ending, follower.job, follower.pods, logs)
+        pods, pulled = follower.pods, follower.reasons.pulled
+        await pulled.complete(pod.metadata.uid for pod in pods if has_started(pod))
+        outcome = summarize(context, ending, follower.job, pods, logs, pulled.times)
         if rule.clean_up is CleanUp.STOP_PODS:
             await stop_remaining_pods(context, follower)
         elif rule.clean_up is CleanUp.BY_ON_EXIT:

@@ -1,5 +1,8 @@
 """The outcome of a job that was followed: its exit code, the first cause, what else to know."""
 
+import datetime
+from collections.abc import Collection, Mapping
+
 import msgspec
 
 from dlf.diagnose.failures import failures
@@ -23,7 +26,12 @@ _RESULT_UNSEEN = "the job object was deleted before its result was seen; all its
 
 
 def summarize(
-    context: JobContext, ending: Ending, job: Job, pods: Pods, logs: Multiplexer
+    context: JobContext,
+    ending: Ending,
+    job: Job,
+    pods: Pods,
+    logs: Multiplexer,
+    pulled: Mapping[str, Collection[datetime.datetime]],
 ) -> Outcome:
     """The outcome.
 
@@ -34,6 +42,7 @@ def summarize(
         job: as it is now.
         pods: as they are now.
         logs: knows the last lines of each container.
+        pulled: uid of a pod to when images of it were there.
     """
     rule, state = ending.rule, ending.state
     found = _failures(pods, logs)
@@ -43,7 +52,7 @@ def summarize(
         phase=rule.phrase(context.lifecycle),
         operator=": ".join(filter(None, (state.reason, state.message))),
         failures=found,
-        timeline=timeline(job, pods),
+        timeline=timeline(job, pods, pulled),
     )
     before = tuple(map(_describe_disruption, pods.disrupted[-LISTED_NAMES:]))
     if ending.cause in {Cause.FAILED, Cause.TRAINING_FAILED}:

@@ -94,7 +94,7 @@ PERMISSIONS = (
         what="explain",
         verbs=("list", "watch"),
         resource="events",
-        why="say why pods do not start: volumes, quota, refusals of the operator",
+        why="say why pods do not start: volumes, quota, refusals; and how long image pulls took",
         need="explain",
     ),
     Permission(

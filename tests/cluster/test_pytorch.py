@@ -1,5 +1,6 @@
 """`dlf pytorch` in a real cluster: what it prints, leaves behind and returns."""
 
+import re
 import signal
 import subprocess
 from contextlib import AbstractContextManager
@@ -43,6 +44,8 @@ def test_pytorch_succeeds_with_every_line_of_every_rank(workspace: Workspace) ->
         for rank, pod in enumerate(("master-0", "worker-0", "worker-1"))
     }
     assert (dlf.returncode, messages(output)) == (ExitCode.SUCCEEDED, expected), errors
+    phases = r"  queued \w+, pulled in \w+, started in \w+, ran \w+; 3 pods, 0 restarts"
+    assert re.fullmatch(f"dlf: {phases}", errors.splitlines()[-1]), errors
 
 
 def test_pytorch_trains_the_example(workspace: Workspace) -> None:

@@ -255,6 +255,30 @@ class SimulatedCluster:
         conditions = [{**found, "message": message}]
         self.api.store.patch(self.pods, pod, {"status": {"conditions": conditions}})
 
+    def pulled(self, pod: str, *, seconds_ago: int = 0) -> None:
+        """The kubelet's event: the pod's image is there."""
+        time = self.api.store.now() - datetime.timedelta(seconds=seconds_ago)
+        uid = self.api.store.get(self.pods, pod)["metadata"]["uid"]
+        self.api.store.create(
+            self.events,
+            {
+                "apiVersion": "v1",
+                "kind": "Event",
+                "metadata": {"name": f"{pod}.{len(self.api.store.list(self.events))}"},
+                "type": "Normal",
+                "reason": "Pulled",
+                "message": 'Successfully pulled image "img" in 1s (1s including waiting)',
+                "involvedObject": {"kind": "Pod", "name": pod, "uid": uid},
+                "firstTimestamp": time.strftime("%Y-%m-%dT%H:%M:%SZ"),
+            },
+        )
+
+    def schedules(self, pod: str) -> None:
+        """The scheduler finds a node for the pod."""
+        found = {"type": "PodScheduled", "status": "True"}
+        conditions = [{**found, "lastTransitionTime": self.api.store.stamp()}]
+        self.api.store.patch(self.pods, pod, {"status": {"conditions": conditions}})
+
     def warn(self, name: str, reason: str, message: str) -> None:
         """A Warning event about the object of this name."""
         self.api.store.create(
