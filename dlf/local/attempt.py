@@ -2,6 +2,7 @@
 
 import asyncio
 import signal
+import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -26,8 +27,9 @@ SETTLE_SECONDS = 1.0
 second and an operator decides from what it sees then, so the order of ends within a second has no
 meaning; a rule that depended on it would give another result each time."""
 
-DRAIN_SECONDS = 30.0
-"""Seconds that pods get to end by themselves when the job has succeeded."""
+DRAIN_SECONDS, IDLE_SECONDS = 30.0, 5.0
+"""Seconds that pods get to end by themselves when the job has succeeded, and how long of that they
+may be silent: what dlf does on Kubernetes before it stops the pods of such a job."""
 
 CAUSE_SECONDS = 10.0
 """Seconds that pods get to end by themselves when the first that failed had only lost a peer.
@@ -105,7 +107,7 @@ class Attempt:
                 if await self._all_are_victims(pods):
                     await asyncio.wait(pods, timeout=CAUSE_SECONDS)
             elif not self._job.rules.stops_remaining_pods:
-                await asyncio.wait(pods, timeout=DRAIN_SECONDS)
+                await self._drain(pods)
             await self._stop(pods)
             await asyncio.wait(pods)
             if self.succeeded and self._job.rules.stops_remaining_pods:
@@ -122,6 +124,17 @@ class Attempt:
         failed = sum(bool(end.code) for end in self.ends)
         succeeded = len(self.ends) - failed
         return {"running": len(self._running), "succeeded": succeeded, "failed": failed}
+
+    async def _drain(self, pods: list[asyncio.Task[None]]) -> None:
+        """Wait for pods that go on after the job's success, while they print."""
+        began = time.monotonic()
+        going_on = set(pods)
+        while going_on:
+            silent_since = max(began, self._console.last_chunk_at)
+            left = min(silent_since + IDLE_SECONDS, began + DRAIN_SECONDS) - time.monotonic()
+            if left <= 0:
+                return
+            _, going_on = await asyncio.wait(going_on, timeout=left)
 
     async def _decision(self) -> bool:
         """What the operator decides: a success only if no failure comes within a second of it."""

@@ -46,6 +46,9 @@ class Console:
         notify: called when standard output or `--log_dir` cannot be written; the job goes on.
         footer: what stands below the lines, if they go to a terminal that has one.
 
+    Attributes:
+        last_chunk_at: when any container printed last, of `time.monotonic`; 0 before that.
+
     Raises:
         UsageError: `--log_dir` cannot be created.
     """
@@ -60,6 +63,7 @@ class Console:
         self._options = options
         self._files = LogFiles(options.log_dir, notify) if options.log_dir else None
         self._collapser = Collapser() if options.log_collapse else None
+        self.last_chunk_at = 0.0
         self._notify = notify
         self._orders: dict[str, int] = {}  # of each pod, by when it was seen first
         self._outputs: set[_Output] = set()  # of containers that have not ended
@@ -80,7 +84,7 @@ class Console:
         renderer, lines = made.renderer, made.lines
         async with aclosing(output):
             async for chunk in output:
-                made.last_chunk_at = time.monotonic()
+                self.last_chunk_at = made.last_chunk_at = time.monotonic()
                 block = lines.feed(chunk)
                 if lines.size > MAX_LINE_BYTES:
                     block += lines.flush() + b"\n"

@@ -64,7 +64,8 @@ def kubeflow_rules(job: str, spec: KubeflowJobSpec, kind: JobKind) -> OperatorRu
 def volcano_rules(job: str, spec: VolcanoJobSpec, leader: str) -> OperatorRules:
     """The policies of a Volcano Job: who completes it, whose failure ends it, how often it starts.
 
-    Without a policy for failed pods the job goes on until all pods have ended.
+    Without a policy for failed pods the job goes on until all pods have ended. Volcano stops the
+    pods of a job that is complete; the end of a leader is none for Volcano, and dlf completes it.
 
     Args:
         job: its name.
@@ -86,6 +87,7 @@ def volcano_rules(job: str, spec: VolcanoJobSpec, leader: str) -> OperatorRules:
         succeed=(*groups, frozenset(everyone)),
         fatal=frozenset(fatal),
         attempts=spec.max_retry if retries else 1,
+        stops_remaining_pods=not leader,
     )
 
 

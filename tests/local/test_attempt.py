@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import time
 from pathlib import Path
 
 import msgspec
@@ -60,6 +61,43 @@ def test_run_stops_workers_that_outlive_the_master(
     assert (
         "still running when the job had ended, and stopped: pytorchjob-1f2e-worker-0",
     ) == outcome.warnings
+
+
+@pytest.mark.parametrize(
+    ("name", "flags", "volcano"),
+    [
+        pytest.param("tf", {"num_ps": 1, "num_worker": 1}, False, id="TFJob: cleanPodPolicy"),
+        pytest.param("mxnet", {"num_ps": 1, "num_worker": 1}, True, id="Volcano Job"),
+    ],
+)
+def test_run_ends_servers_with_the_workers(
+    here: Here, name: str, flags: dict[str, int], volcano: bool
+) -> None:
+    """Where the operator stops what goes on, nobody waits for it, nor is told of it."""
+    command = """
+    case $TF_CONFIG$DMLC_ROLE in *'"type": "worker"'* | worker) exit;; esac
+    sleep 1000
+    """
+    began = time.monotonic()
+    outcome = here.run(rendered(name, volcano=volcano, command=command, **flags))
+    assert (ExitCode.SUCCEEDED, ()) == (outcome.code, outcome.warnings)
+    assert time.monotonic() - began < attempt.SETTLE_SECONDS + attempt.KILL_GRACE_SECONDS
+
+
+@pytest.mark.parametrize(
+    ("pause", "ends"), [(0.2, True), (1000, False)], ids=["it prints", "it is silent"]
+)
+def test_run_waits_after_success_while_pods_print(
+    here: Here, pause: float, ends: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A worker that goes on is given time until it has been silent, as on Kubernetes."""
+    monkeypatch.setattr(attempt, "SETTLE_SECONDS", 0.0)
+    monkeypatch.setattr(attempt, "IDLE_SECONDS", 1.5)
+    command = f"[ $RANK = 0 ] || for i in 1 2 3 4 5 6 7 8 9 10; do echo $i; sleep {pause}; done"
+    began = time.monotonic()
+    outcome = here.run(rendered("pytorch", num_worker=2, command=command))
+    assert (ExitCode.SUCCEEDED, ends) == (outcome.code, not outcome.warnings)
+    assert time.monotonic() - began < attempt.DRAIN_SECONDS / 2
 
 
 @pytest.mark.parametrize(

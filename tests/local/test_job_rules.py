@@ -9,6 +9,7 @@ from local.planning import planned, rendered
 from dlf.frameworks import BY_NAME
 from dlf.manifest.jobs.pytorchjob import PyTorchJobSpec
 from dlf.manifest.jobs.volcano import LifecyclePolicy, VolcanoJobSpec
+from dlf.manifest.manifest import Manifest
 
 
 @pytest.mark.parametrize(
@@ -58,6 +59,23 @@ def test_local_job_volcano_job_without_policies_waits_for_all() -> None:
     spec = msgspec.structs.replace(manifest.spec, policies=[])
     rules = planned(msgspec.structs.replace(manifest, spec=spec)).rules
     assert frozenset() == rules.fatal
+
+
+@pytest.mark.parametrize(
+    ("manifest", "leader", "at_once"),
+    [
+        pytest.param(rendered("tf"), "", False, id="tf: workers end together"),
+        pytest.param(rendered("tf", num_ps=1), "", True, id="tf: servers never end"),
+        pytest.param(rendered("tf", num_ps=1, clean_pod_policy="None"), "", False, id="tf: asked"),
+        pytest.param(rendered("mxnet", volcano=True), "", True, id="volcano: it stops the rest"),
+        pytest.param(rendered("deepspeed"), "worker", False, id="volcano: it knows no leader"),
+    ],
+)
+def test_local_job_pods_that_go_on_are_stopped_at_once_as_on_the_cluster(
+    manifest: Manifest, leader: str, at_once: bool
+) -> None:
+    """By cleanPodPolicy, and by Volcano in each job that it completes."""
+    assert at_once is planned(manifest, leader).rules.stops_remaining_pods
 
 
 @pytest.mark.parametrize(
