@@ -25,6 +25,16 @@ _HOSTS = range(1, 255)  # of a block
 _LOWEST, _HIGHEST = 10000, 30000
 
 
+def is_offline() -> bool:
+    """Whether this machine has no network but loopback, by asking for a route to elsewhere."""
+    with socket.socket(type=socket.SOCK_DGRAM) as probe:
+        try:
+            probe.connect(("192.0.2.1", 9))  # sends nothing; RFC 5737
+        except OSError:
+            return True
+    return False
+
+
 class LocalAddresses:
     """The addresses and ports of one run; a context manager that releases them at its end.
 

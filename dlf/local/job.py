@@ -29,12 +29,15 @@ class LocalJob(msgspec.Struct, frozen=True, kw_only=True):
         processes: in the order of ranks.
         rules: when the job is over.
         files: what has to be in the scratch directory: name and content.
+        workers: pods without a process of their own, in which the launcher starts ranks by a
+            remote shell; by address.
         note: what differs from a cluster and the user should know, or "".
     """
 
     processes: tuple[PodProcess, ...]
     rules: OperatorRules
     files: dict[str, str] = {}
+    workers: tuple[tuple[str, PodProcess], ...] = ()
     note: str = ""
 
 
@@ -45,6 +48,7 @@ def local_job(
     new_host: Callable[[], str],
     new_port: Callable[[int], int],
     scratch: str,
+    is_offline: bool = False,
 ) -> LocalJob:
     """The processes of a job.
 
@@ -54,10 +58,12 @@ def local_job(
         new_host: returns the address of another pod.
         new_port: returns another port, the one it is given if that is free.
         scratch: path of a directory for this job alone.
+        is_offline: this machine has no network but loopback.
     """
     job, spec, kind = manifest.metadata.name, manifest.spec, kind_of(manifest)
     if isinstance(spec, mpijob.MPIJobSpec):
-        return _mpi(job, spec, kind, Network(job, new_host, new_port, scratch))
+        network = Network(job, new_host, new_port, scratch, is_offline=is_offline)
+        return _mpi(job, spec, kind, network)
     if isinstance(spec, VolcanoJobSpec):
         templates = {task.name: task.template for task in spec.tasks}
         roles = {task.name: task.replicas for task in spec.tasks}
@@ -90,19 +96,27 @@ def local_job(
 
 
 def _mpi(job: str, spec: mpijob.MPIJobSpec, kind: JobKind, network: Network) -> LocalJob:
-    launcher, workers = spec.mpi_replica_specs["Launcher"], spec.mpi_replica_specs["Worker"]
-    pod = f"{job}-launcher"
-    replica = Replica(job, {"Launcher": 1}, "Launcher", 0)
-    injected = kind.environment(replica, network)
-    process = _process(replica, pod, None, launcher.template, network, injected)
-    accelerators = _accelerators(workers.template)
-    if accelerators > 0:
-        accelerators *= workers.replicas
+    templates = {role: each.template for role, each in spec.mpi_replica_specs.items()}
+    roles = {role: each.replicas for role, each in spec.mpi_replica_specs.items()}
+    pods = replicas(job, {"Worker": roles["Worker"]})
+    addresses = [network.host(replica.pod) for replica in pods]
+    launcher, *workers = (
+        _process(
+            replica, pod, None, templates[replica.role], network, kind.environment(replica, network)
+        )
+        for replica, pod in (
+            (Replica(job, roles, "Launcher", 0), f"{job}-launcher"),
+            *((replica, replica.pod) for replica in pods),
+        )
+    )
+    # A launcher that starts ranks itself, as Open MPI 5 does here, needs all that they need.
+    accelerators = workers[0].accelerators * (len(workers) if workers[0].accelerators > 0 else 1)
     return LocalJob(
-        processes=(msgspec.structs.replace(process, accelerators=accelerators),),
-        rules=OperatorRules(succeed=(frozenset({pod}),), fatal=frozenset({pod})),
-        files={mpijob.HOST_FILE: mpijob.host_file(workers.replicas * spec.slots_per_worker)},
-        note=f"the {workers.replicas} workers are not started: the launcher starts all ranks here",
+        processes=(msgspec.structs.replace(launcher, accelerators=accelerators),),
+        rules=OperatorRules(succeed=(frozenset({launcher.pod}),), fatal=frozenset({launcher.pod})),
+        files=mpijob.host_files(addresses, spec.slots_per_worker),
+        workers=tuple(zip(addresses, workers, strict=True)),
+        note=f"the {len(workers)} workers are started by mpirun, for its ranks",
     )
 
 

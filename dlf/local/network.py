@@ -25,6 +25,7 @@ class Network:
         new_host: returns the address of another pod.
         new_port: returns another port, the one it is given if that is free.
         directory: of the job; it stands for what operators mount into pods.
+        is_offline: this machine has no network but loopback.
     """
 
     def __init__(
@@ -33,8 +34,11 @@ class Network:
         new_host: Callable[[], str],
         new_port: Callable[[int], int],
         directory: str,
+        *,
+        is_offline: bool = False,
     ) -> None:
         self.directory = directory
+        self.is_offline = is_offline
         self._new_host = new_host
         self._new_port = new_port
         self._hosts: dict[str, str] = {}

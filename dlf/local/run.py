@@ -5,21 +5,23 @@ import re
 import secrets
 import shutil
 import signal
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
 from dlf.errors import UsageError
 from dlf.footer import Footer
 from dlf.frameworks import kind_of
-from dlf.local import accelerators
-from dlf.local.addresses import LocalAddresses
+from dlf.local import accelerators, remote_shell
+from dlf.local.addresses import LocalAddresses, is_offline
 from dlf.local.attempt import Attempt
 from dlf.local.console import Console
 from dlf.local.job import TOKEN, TOKEN_VARIABLE, LocalJob, local_job
+from dlf.local.process import PodProcess
 from dlf.local.reaper import MARK_VARIABLE, Reaper
 from dlf.local.result import conclude
 from dlf.logs.log_options import LogOptions
+from dlf.manifest.jobs.mpijob import REMOTE_SHELL
 from dlf.manifest.manifest import Manifest
 from dlf.outcome.outcome import Outcome
 from dlf.outcome.status_line import INTERVAL_SECONDS, status_line
@@ -81,6 +83,7 @@ async def run(
             new_host=addresses.host,
             new_port=addresses.port,
             scratch=scratch,
+            is_offline=is_offline(),
         )
         environments = _environments(job, env, mark, notify)
         _check_machine(job, environments, working_dir)
@@ -88,7 +91,7 @@ async def run(
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         reaper = Reaper(mark, scratch)
         try:
-            _write(_with_token(job), scratch)
+            _write(_files(job, env), scratch)
             check_ranks(sum(process.rank is not None for process in job.processes))
             console = Console(stdout, log_options, notify, footer)
             try:
@@ -146,10 +149,18 @@ async def _follow(
     return conclude(name, attempt, timeout=timeout, strict=strict)
 
 
-def _with_token(job: LocalJob) -> dict[str, str]:
-    """The job's files, with its secret when any process reads one."""
-    asked = any(TOKEN_VARIABLE in process.env for process in job.processes)
-    return job.files | ({TOKEN: secrets.token_hex(32)} if asked else {})
+def _files(job: LocalJob, env: Mapping[str, str]) -> dict[str, str]:
+    """The job's files: with its secret when any process reads one, and mpirun's remote shell."""
+    files = dict(job.files)
+    if any(TOKEN_VARIABLE in process.env for process in job.processes):
+        files[TOKEN] = secrets.token_hex(32)
+    if job.workers:
+        visible = _accelerators([worker for _, worker in job.workers], env)
+        files[REMOTE_SHELL] = remote_shell.script(
+            (address, worker.pod, worker.env | own)
+            for (address, worker), own in zip(job.workers, visible, strict=True)
+        )
+    return files
 
 
 def _write(files: Mapping[str, str], directory: str) -> None:
@@ -167,7 +178,7 @@ def _environments(
     job: LocalJob, env: Mapping[str, str], mark: str, notify: Callable[[str], None]
 ) -> dict[str, dict[str, str]]:
     """The whole environment of each pod's process."""
-    own = _accelerators(job, env, notify)
+    own = _accelerators(job.processes, env, notify)
     return {
         process.pod: {
             **env,
@@ -181,10 +192,12 @@ def _environments(
 
 
 def _accelerators(
-    job: LocalJob, env: Mapping[str, str], notify: Callable[[str], None]
+    pods: Sequence[PodProcess],
+    env: Mapping[str, str],
+    notify: Callable[[str], None] = lambda _: None,
 ) -> list[dict[str, str]]:
     """The variables that select each pod's accelerators; says so when there are too few."""
-    wanted = [process.accelerators for process in job.processes]
+    wanted = [pod.accelerators for pod in pods]
     devices = (path.name for path in Path("/dev").iterdir())
     machine = accelerators.present(devices, env) if any(wanted) else None
     total = sum(count for count in wanted if count > 0)

@@ -3,10 +3,11 @@
 import json
 
 import pytest
-from local.planning import planned, rendered
+from local.planning import hosts, planned, ports, rendered
 
 from dlf.frameworks import BY_NAME
-from dlf.local.job import LocalJob
+from dlf.local.job import LocalJob, local_job
+from dlf.task import resources
 
 
 def environments(job: LocalJob, *prefixes: str) -> dict[str, dict[str, str]]:
@@ -184,15 +185,63 @@ def test_local_job_volcano_torch_meets_in_the_first_pod() -> None:
     assert {"worker-0": expected, "worker-1": expected} == environments(job, "MASTER", "PET_MASTER")
 
 
-def test_local_job_mpi_is_the_launcher_alone() -> None:
-    """mpirun finds a host file with a slot for each rank; the launcher's end is the job's."""
+def test_local_job_mpi_has_a_host_for_each_worker() -> None:
+    """mpirun finds all workers in its host file; Open MPI 5 one host; the launcher is the job."""
     job = planned(rendered("horovod", num_worker=3, slots_per_worker=2))
     (launcher,) = job.processes
     assert ("horovod-1f2e-launcher", None) == (launcher.pod, launcher.rank)
     assert ("mpirun", "-np", "6") == launcher.argv[3:6]
     assert "/scratch/hostfile" == launcher.env["OMPI_MCA_orte_default_hostfile"]
-    assert {"hostfile": "localhost slots=6\n"} == job.files
-    assert "the 3 workers are not started: the launcher starts all ranks here" == job.note
+    assert "/scratch/hostfile-of-one" == launcher.env["PRTE_MCA_prte_default_hostfile"]
+    assert "sh /scratch/rsh" == launcher.env["OMPI_MCA_plm_rsh_agent"]
+    assert {
+        "hostfile": "127.64.0.1 slots=2\n127.64.0.2 slots=2\n127.64.0.3 slots=2\n",
+        "hostfile-of-one": "localhost slots=6\n",
+    } == job.files
+    assert [(f"127.64.0.{index + 1}", f"horovod-1f2e-worker-{index}") for index in range(3)] == [
+        (address, worker.pod) for address, worker in job.workers
+    ]
+    assert "the 3 workers are started by mpirun, for its ranks" == job.note
+
+
+def test_local_job_mpi_keeps_what_workers_share_apart() -> None:
+    """Open MPI names files by host name and rank: workers of one machine need a folder each."""
+    job = planned(rendered("mpi", num_worker=2))
+    folders = [worker.env["OMPI_MCA_btl_vader_backing_directory"] for _, worker in job.workers]
+    assert ["/scratch/mpijob-1f2e-worker-0", "/scratch/mpijob-1f2e-worker-1"] == folders
+
+
+def test_local_job_mpi_with_one_address_has_one_host() -> None:
+    """Where all workers are 127.0.0.1 that is one host, with the slots of all."""
+    job = local_job(
+        rendered("mpi", num_worker=3, slots_per_worker=2),
+        leader="",
+        new_host=lambda: "127.0.0.1",
+        new_port=ports(),
+        scratch="/scratch",
+    )
+    assert "127.0.0.1 slots=6\n" == job.files["hostfile"]
+
+
+@pytest.mark.parametrize(("offline", "interface"), [(True, "lo"), (False, None)])
+def test_local_job_mpi_offline_uses_loopback(offline: bool, interface: str | None) -> None:
+    """Open MPI leaves loopback out unless told. Where there is a network the command may tell."""
+    job = local_job(
+        rendered("mpi"),
+        leader="",
+        new_host=hosts(),
+        new_port=ports(),
+        scratch="/scratch",
+        is_offline=offline,
+    )
+    assert interface == job.processes[0].env.get("OMPI_MCA_btl_tcp_if_include")
+
+
+def test_local_job_mpi_accelerators_are_the_workers() -> None:
+    """Each worker has its own; the launcher sees those of all, for ranks that it starts itself."""
+    job = planned(rendered("mpi", num_worker=2, gpu=resources.gpu("4")))
+    assert [4, 4] == [worker.accelerators for _, worker in job.workers]
+    assert 8 == job.processes[0].accelerators
 
 
 @pytest.mark.parametrize("name", BY_NAME)

@@ -155,17 +155,32 @@ def test_run_says_what_this_machine_lacks(
     assert b"" == done.stdout
 
 
-def test_run_hands_all_ranks_to_mpirun(dlf: Dlf) -> None:
-    """The launcher runs as rendered, with a host file of this machine; workers are not started."""
+def test_run_gives_mpirun_hosts_and_a_remote_shell(dlf: Dlf) -> None:
+    """The launcher runs as rendered; a worker is reached by the address in the host file."""
     mpirun = dlf.directory / "mpirun"
-    mpirun.write_text('#!/bin/bash\necho "$@"; cat "$OMPI_MCA_orte_default_hostfile"\n')
+    mpirun.write_text(
+        """#!/bin/bash
+        echo "$@"
+        while read -r host n; do
+            $OMPI_MCA_plm_rsh_agent -x $host 'echo "$A at" "${OMPI_MCA_orte_tmpdir_base##*/}"' $n
+        done < $OMPI_MCA_orte_default_hostfile
+        $OMPI_MCA_plm_rsh_agent elsewhere true || echo $?
+        """
+    )
     mpirun.chmod(mpirun.stat().st_mode | stat.S_IXUSR)
     path = f"{dlf.directory}:{os.environ['PATH']}"
-    words = ("mpi", "--runtime", "local", "--slots_per_worker", "2", "--command", "x  'y z'")
-    done = dlf.run(*words, PATH=path)
+    flags = ("--slots_per_worker", "2", "--env", "A=b  'c'", "--command", "x  'y z'")
+    done = dlf.run("mpi", "--runtime", "local", *flags, PATH=path)
     assert 0 == done.returncode, done.stderr.decode()
-    (arguments, hosts) = printed(done.stdout)["launcher"]
+    arguments, *rest = printed(done.stdout)["launcher"]
     assert arguments.startswith("-np 4 ")
     assert arguments.endswith(" bash -c x  'y z'")
-    assert "localhost slots=4" == hosts
-    assert b"the 2 workers are not started" in done.stderr
+    job = re.search(r"MPIJob (\S+) succeeded", done.stderr.decode())
+    assert job
+    assert [
+        f"b  'c' at {job[1]}-worker-0 slots=2",
+        f"b  'c' at {job[1]}-worker-1 slots=2",
+        "dlf: no worker of this job is named in: elsewhere true",
+        "255",
+    ] == rest
+    assert b"the 2 workers are started by mpirun" in done.stderr

@@ -132,13 +132,22 @@ def faulty(fault: str) -> list[str]:
     return [f"--env={name}={value}" for name, value in variables.items()] if fault else []
 
 
-def run(words: Sequence[str], environment: Environment, report: Path) -> Run:
-    """Run dlf where `python3` is an environment's and `examples` the project's."""
+def run(
+    words: Sequence[str], environment: Environment, report: Path, machine: Sequence[str] = ()
+) -> Run:
+    """Run dlf where `python3` is an environment's and `examples` the project's.
+
+    Args:
+        words: of dlf's command line.
+        environment: the framework.
+        report: where the report goes; the folder is dlf's current one.
+        machine: what to write before the command, to run it on another kind of machine.
+    """
     (report.parent / "examples").symlink_to(PROJECT / "examples")
     path = f"{environment.path}:{os.environ['PATH']}"
     began = time.monotonic()
     ended = subprocess.run(
-        [sys.executable, "-m", "dlf", *words, "--timeout", "5m", "--report", str(report)],
+        [*machine, sys.executable, "-m", "dlf", *words, "--timeout", "5m", "--report", str(report)],
         cwd=report.parent,  # where an example may leave files
         env=os.environ | {"PATH": path},
         stdin=subprocess.DEVNULL,

@@ -57,6 +57,10 @@ class LocalNetwork(Protocol):
     def directory(self) -> str:
         """Path of the directory that stands for what operators mount into pods."""
 
+    @property
+    def is_offline(self) -> bool:
+        """Whether this machine has no network but loopback."""
+
     def host(self, pod: str) -> str:
         """The address of a pod."""
 

@@ -1,9 +1,11 @@
 """MPIJob of training-operator (v1) and of mpi-operator (v2beta1): roles Launcher and Worker.
 
-On this machine mpirun starts all ranks itself, so the local runtime starts no workers, which would
-only wait for it.
+A worker has no process of its own that matters: it waits for mpirun, which starts ranks in it by a
+remote shell. So the local runtime starts no workers; its remote shell runs a command as a worker.
 """
 
+from collections import Counter
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -22,8 +24,9 @@ from dlf.manifest.phase import JobState, Phase
 if TYPE_CHECKING:
     from dlf.manifest.observed import JobStatus
 
-HOST_FILE = "hostfile"
-"""Name of the local host file in the directory of the job."""
+HOST_FILE, ONE_HOST_FILE, REMOTE_SHELL = "hostfile", "hostfile-of-one", "rsh"
+"""Names of files in the directory of a local job: the host file with each worker's address, one
+with this machine as the only host, and the remote shell."""
 
 
 class MPIJobSpec(KubeflowJobSpec):
@@ -33,15 +36,25 @@ class MPIJobSpec(KubeflowJobSpec):
     mpi_replica_specs: dict[str, ReplicaSpec]
 
 
-def _environment(_replica: Replica, network: LocalNetwork) -> dict[str, str]:
-    """What mpirun reads, of Open MPI 4 (OMPI_*) and 5 (PRTE_*).
+def _environment(replica: Replica, network: LocalNetwork) -> dict[str, str]:
+    """What mpirun and the ranks read, of Open MPI 4 (OMPI_*) and 5 (PRTE_*).
 
-    A container's user is root and has the cores it asked for; here both may be otherwise.
+    Open MPI 5 takes two workers for one host when they have one host name, as here, and its ranks
+    then wait for each other without end; so it gets the host file of one. Open MPI 4 counts hosts
+    by its daemons, and only its files have to be apart. A container's user is root, and has the
+    cores that it asked for; here ranks of several workers share cores.
     """
-    host_file = f"{network.directory}/{HOST_FILE}"
-    return {
-        "OMPI_MCA_orte_default_hostfile": host_file,
-        "PRTE_MCA_prte_default_hostfile": host_file,
+    directory = network.directory
+    if replica.role != "Launcher":
+        own = f"{directory}/{replica.pod}"
+        return dict.fromkeys(_DIRECTORIES, own)
+    offline = {"OMPI_MCA_btl_tcp_if_include": "lo"} if network.is_offline else {}
+    return offline | {
+        "OMPI_MCA_orte_default_hostfile": f"{directory}/{HOST_FILE}",
+        "PRTE_MCA_prte_default_hostfile": f"{directory}/{ONE_HOST_FILE}",
+        "OMPI_MCA_plm_rsh_agent": f"sh {directory}/{REMOTE_SHELL}",
+        "OMPI_MCA_hwloc_base_binding_policy": "none",
+        "OMPI_MCA_mpi_yield_when_idle": "1",
         "OMPI_MCA_rmaps_base_oversubscribe": "1",
         "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe",
         "OMPI_ALLOW_RUN_AS_ROOT": "1",
@@ -51,9 +64,26 @@ def _environment(_replica: Replica, network: LocalNetwork) -> dict[str, str]:
     }
 
 
-def host_file(slots: int) -> str:
-    """The host file of one machine that stands for all workers."""
-    return f"localhost slots={slots}\n"
+# Where Open MPI 4 keeps what ranks of one host share; it names the files by host name and by the
+# number of the rank on its host.
+_DIRECTORIES = (
+    "OMPI_MCA_orte_tmpdir_base",
+    "OMPI_MCA_btl_vader_backing_directory",
+    "OMPI_MCA_osc_rdma_backing_directory",
+    "OMPI_MCA_osc_sm_backing_directory",
+)
+
+
+def host_files(addresses: Iterable[str], slots: int) -> dict[str, str]:
+    """File name and content: each worker's address, as the operators write its name.
+
+    Args:
+        addresses: of the workers; one that several share is one host.
+        slots: processes on each worker.
+    """
+    hosts = Counter(addresses)
+    each = "".join(f"{host} slots={count * slots}\n" for host, count in hosts.items())
+    return {HOST_FILE: each, ONE_HOST_FILE: f"localhost slots={hosts.total() * slots}\n"}
 
 
 def _state_v2beta1(status: "JobStatus") -> JobState:
