@@ -1,7 +1,7 @@
 """The pods of one job: those that exist, and the last state of those that were deleted."""
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from dlf.diagnose.pod_state import (
     disruption,
@@ -17,9 +17,10 @@ from dlf.diagnose.training_containers import (
     training_statuses,
     training_succeeded,
 )
+from dlf.job.evicted_pods import with_eviction
 from dlf.kube.reflector import Change, Snapshot
 from dlf.logs.multiplexer import Multiplexer
-from dlf.manifest.observed import ContainerStatus, Pod
+from dlf.manifest.observed import ContainerStatus, Event, Pod
 
 REMEMBERED_DISRUPTIONS = 100
 """Disrupted pods that are remembered after another pod took their name."""
@@ -80,6 +81,12 @@ class Pods:
                 return [self._forget(pod)]
             case Change(_, pod):
                 return [self._observe(pod, now)]
+
+    def mark_evicted(self, evictions: Mapping[str, Event]) -> None:
+        """Mark those that were evicted, and whose status does not say so; `evictions`: by uid."""
+        for known in (self.here, self.gone):
+            for name, pod in known.items():
+                known[name] = with_eviction(pod, evictions.get(pod.metadata.uid))
 
     def identify(self, pod: Pod) -> PodIdentity:
         """Role and rank of a pod of this job."""

@@ -10,6 +10,7 @@ from dlf.diagnose.roles import roles_of
 from dlf.errors import DlfError, Rejected
 from dlf.frameworks.framework import Framework
 from dlf.job.ending import DRAIN_STOPPED_SECONDS, RULES, Cause, CleanUp
+from dlf.job.evicted_pods import read_evictions
 from dlf.job.follower import Follower
 from dlf.job.job_context import JobContext
 from dlf.job.launcher_pod import LauncherPod
@@ -196,7 +197,11 @@ async def _follow(context: JobContext, job: Job, logs: Multiplexer) -> Outcome:
         # The result is known; the last lines of the pods are not yet printed.
         await logs.drain(rule.drain_seconds)
         pods, pulled = follower.pods, follower.reasons.pulled
-        await pulled.complete(pod.metadata.uid for pod in pods if has_started(pod))
+        evictions, _ = await asyncio.gather(
+            read_evictions(context.client, follower.job.metadata, pods, context.verbose),
+            pulled.complete(pod.metadata.uid for pod in pods if has_started(pod)),
+        )
+        pods.mark_evicted(evictions)
         outcome = summarize(context, ending, follower.job, pods, logs, pulled.times)
         if rule.clean_up is CleanUp.STOP_PODS:
             await stop_remaining_pods(context, follower)

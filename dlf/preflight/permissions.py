@@ -94,7 +94,7 @@ PERMISSIONS = (
         what="explain",
         verbs=("list", "watch"),
         resource="events",
-        why="say why pods do not start: volumes, quota, refusals; and how long image pulls took",
+        why="say why pods do not start: volumes, quota, refusals; image pulls; evictions",
         need="explain",
     ),
     Permission(

@@ -66,6 +66,8 @@ def start_controllers(sandbox: Sandbox, authority: Authority) -> None:
             toolchain.CONTROLLERS,
             (
                 "--use-service-account-credentials",
+                "--node-monitor-grace-period=10s",  # of silence, then a node is lost; else 50 s
+                "--node-monitor-period=1s",
                 f"--service-account-private-key-file={sandbox.directory}/pki/service-account.key",
                 f"--root-ca-file={authority.certificate}",
                 f"--flex-volume-plugin-dir={sandbox.directory / 'volume-plugins'}",

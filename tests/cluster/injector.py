@@ -4,7 +4,7 @@ import base64
 import json
 import ssl
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
@@ -19,10 +19,18 @@ _RUNS_ON = "trap 'exit 143' TERM; sleep 1000 & wait"
 
 
 @contextmanager
-def injecting(cluster: Cluster, namespace: str, name: str, *, native: bool) -> Iterator[None]:
+def injecting(
+    cluster: Cluster,
+    namespace: str,
+    name: str,
+    *,
+    native: bool,
+    labels: Mapping[str, str] | None = None,
+) -> Iterator[None]:
     """Add a container ``name`` that never ends by itself to each new pod of ``namespace``.
 
-    A native sidecar is an init container with restart policy Always. Told to end, it exits 143.
+    Or to those with ``labels`` only. A native sidecar is an init container with restart policy
+    Always. Told to end, it exits 143.
     """
     container = {"name": name, "image": WORKER_IMAGE, "command": ["sh", "-c", _RUNS_ON]}
     change = (
@@ -40,6 +48,7 @@ def injecting(cluster: Cluster, namespace: str, name: str, *, native: bool) -> I
             "caBundle": base64.b64encode(cluster.authority.certificate.read_bytes()).decode(),
         },
         "namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": namespace}},
+        "objectSelector": {"matchLabels": dict(labels or {})},
         "rules": [
             {
                 "apiGroups": [""],

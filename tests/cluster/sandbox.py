@@ -14,7 +14,8 @@ import signal
 import subprocess
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 NODE_ADDRESS = "10.244.0.1"
@@ -99,6 +100,18 @@ class Sandbox:
         children = Path(f"/proc/{entering}/task/{entering}/children").read_text()
         return int(children.split()[0])
 
+    @contextmanager
+    def stopped(self, name: str) -> Iterator[None]:
+        """Stop the process that `run` started as `name` in its place, until the block is left."""
+        pids = (self.pid_of(name), self._processes[name].pid)  # nsenter stops with its child
+        os.kill(pids[0], signal.SIGSTOP)
+        try:
+            wait_until(lambda: all(map(_is_stopped, pids)), f"stop of {name}")
+            yield
+        finally:
+            for pid in pids:
+                os.kill(pid, signal.SIGCONT)
+
     def check(self, *command: str | Path, **environment: str) -> str:
         """Run a command inside to its end and return what it printed.
 
@@ -181,6 +194,10 @@ def wait_until(condition: Callable[[], bool], what: str, seconds: float = 60) ->
         if time.monotonic() > deadline:
             raise TimeoutError(f"no {what} after {seconds} s")
         pause.wait(0.05)
+
+
+def _is_stopped(pid: int) -> bool:
+    return Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2].startswith("T")
 
 
 def remove_cgroups(name: str) -> None:

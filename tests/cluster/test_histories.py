@@ -17,6 +17,7 @@ from .image import WORKER_IMAGE
 from .injector import injecting
 from .launch import finished, launched, messages
 from .ranks import IDLE
+from .sandbox import wait_until
 from .volcano import VOLCANO
 from .workspace import Workspace
 
@@ -204,3 +205,24 @@ def test_job_that_is_being_deleted_is_waited_for_and_replaced(
         errors
     )
     assert name not in [job["metadata"]["name"] for job in _jobs(cluster, workspace)]
+
+
+def test_failed_job_whose_pods_run_on_is_deleted(workspace: Workspace, cluster: Cluster) -> None:
+    """Volcano has lost track of the pods of a job that it has ended.
+
+    No way is known to make this release do so: it is stopped, and the status is the test's.
+    """
+    patch = {"Content-Type": "application/merge-patch+json"}
+    failed = {"status": {"state": {"phase": "Failed", "reason": "lost track"}}}
+    with launched(workspace, "mindspore", *_flags(IDLE)) as dlf:
+        _read(dlf, 2)
+        (job,) = _jobs(cluster, workspace)
+        name = job["metadata"]["name"]
+        with cluster.sandbox.stopped("vc-controller-manager"):
+            path = f"{_collection(workspace)}/{name}/status"
+            cluster.api.patch(path, json=failed, headers=patch).raise_for_status()
+            _, errors = dlf.communicate()
+            wait_until(lambda: not _jobs(cluster, workspace), "end of the job")
+    assert dlf.returncode == ExitCode.FAILED, errors
+    assert f"deleting Volcano Job {name}: its operator does not stop its pods" in errors
+    assert f"Volcano Job {name} failed: lost track" in errors

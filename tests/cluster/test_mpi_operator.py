@@ -9,6 +9,7 @@ from dlf.errors import ExitCode
 
 from .cluster import Cluster
 from .image import WORKER_IMAGE, write_image
+from .injector import injecting
 from .launch import launched
 from .operators import MPI_OPERATOR
 from .worker_cluster import DLF, OPEN_MPI_AS_USER, OPEN_MPI_VOLUMES, worker_cluster
@@ -125,3 +126,39 @@ def test_mpi_operator_waits_for_a_worker_that_has_to_wait(
         output, errors = dlf.communicate()
     assert dlf.returncode == ExitCode.SUCCEEDED, said + output + errors
     assert _ranks(output) == ["rank 0", "rank 1"]
+
+
+def test_mpi_operator_fails_when_a_worker_is_evicted(
+    cluster: Cluster, workspace: Workspace
+) -> None:
+    """The kubelet evicts what writes too much: the cause, although the launcher fails as well.
+
+    sshd exits 0 on SIGTERM, so that only an event tells of it. In the second job an injected
+    container has the pod fail: mpi-operator says Failed while worker 0 still runs.
+    """
+    writes = "head -c 50000000 /dev/zero > /tmp/full"
+    command = f"[ $OMPI_COMM_WORLD_RANK = 1 ] && {writes}; sleep 1000"
+    flags = ["--work_images", _IMAGE, "--num_worker", "2", "--working_dir", "/tmp"]
+    flags += ["--command", command]
+    shared = {
+        "KFJ_TASK_VOLUME_MOUNT": OPEN_MPI_VOLUMES,
+        "DEFAULT_POD_RESOURCES": '{"ephemeral-storage": "10Mi"}',
+    }
+    workers = {"training.kubeflow.org/job-role": "worker"}
+    with launched(workspace, "mpi", *flags, **shared, KFJ_TASK_ID="1") as plain:
+        assert plain.stdout is not None
+        assert [] != [plain.stdout.readline() for _ in range(4)]  # of both workers
+        with (
+            injecting(cluster, workspace.namespace, "shipper", native=False, labels=workers),
+            launched(workspace, "mpi", *flags, **shared, KFJ_TASK_ID="2") as injected,
+        ):
+            _, only_event = plain.communicate()
+            output, errors = injected.communicate()
+    assert (plain.returncode, injected.returncode) == (ExitCode.FAILED, ExitCode.FAILED), errors
+    for said, code in ((only_event, 0), (errors, 143)):
+        (head,) = [line for line in said.splitlines() if " failed: pod " in line]
+        assert f"-worker-1 (worker, rank 1): Evicted, exit code {code}, " in head
+    assert errors.count("the launcher has ended and the job has failed (MPIJobEvicted: ") == 1
+    gone = "the node could not read it: unable to retrieve container logs for containerd://"
+    assert f"-worker-1/mpi-worker: {gone}" in errors
+    assert "unable to retrieve" not in output  # the kubelet writes it where the log should be

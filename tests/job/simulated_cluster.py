@@ -257,6 +257,16 @@ class SimulatedCluster:
 
     def pulled(self, pod: str, *, seconds_ago: int = 0) -> None:
         """The kubelet's event: the pod's image is there."""
+        words = 'Successfully pulled image "img" in 1s (1s including waiting)'
+        self._kubelet_event(pod, "Normal", "Pulled", words, seconds_ago)
+
+    def evicted(self, pod: str, message: str) -> None:
+        """The kubelet's event, before it ends the containers."""
+        self._kubelet_event(pod, "Warning", "Evicted", message)
+
+    def _kubelet_event(
+        self, pod: str, type_: str, reason: str, message: str, seconds_ago: int = 0
+    ) -> None:
         time = self.api.store.now() - datetime.timedelta(seconds=seconds_ago)
         uid = self.api.store.get(self.pods, pod)["metadata"]["uid"]
         self.api.store.create(
@@ -265,9 +275,9 @@ class SimulatedCluster:
                 "apiVersion": "v1",
                 "kind": "Event",
                 "metadata": {"name": f"{pod}.{len(self.api.store.list(self.events))}"},
-                "type": "Normal",
-                "reason": "Pulled",
-                "message": 'Successfully pulled image "img" in 1s (1s including waiting)',
+                "type": type_,
+                "reason": reason,
+                "message": message,
                 "involvedObject": {"kind": "Pod", "name": pod, "uid": uid},
                 "firstTimestamp": time.strftime("%Y-%m-%dT%H:%M:%SZ"),
             },

@@ -50,6 +50,55 @@ def test_worker_that_failed_is_a_failure_with_strict() -> None:
     ) in result.messages
 
 
+STORAGE = "Pod ephemeral local storage usage exceeds the total limit of containers 10Mi."
+
+
+async def _one_evicted(cluster: SimulatedCluster) -> str:
+    """A worker beyond its limit of storage exits 0 on SIGTERM: its status tells nothing of it."""
+    job, pods = await three_pods(cluster)
+    cluster.evicted(pods[2], STORAGE)
+    cluster.ends(pods[2])
+    return job
+
+
+def test_pod_whose_eviction_only_an_event_tells_is_the_first_cause() -> None:
+    """Its peer fails later, and because of it."""
+
+    async def history(cluster: SimulatedCluster) -> None:
+        job = await _one_evicted(cluster)
+        await asyncio.sleep(2)
+        cluster.ends(FIRST, 1)
+        cluster.condition(job, "Created", "-Running", "Failed")
+
+    result = run_scenario(history)
+
+    assert result.code == ExitCode.FAILED
+    cause = "Evicted, exit code 0, its node ran out of a resource, " + STORAGE
+    assert (
+        f"PyTorchJob {JOB} failed: pod {SECOND} (worker, rank 2): {cause}, on node node-1"
+        " (and 1 more)"
+    ) in result.messages
+
+
+@pytest.mark.parametrize(
+    ("flags", "code"), [([], ExitCode.SUCCEEDED), (["--strict"], ExitCode.FAILED)]
+)
+def test_pod_whose_eviction_only_an_event_tells_is_reported(
+    flags: list[str], code: ExitCode
+) -> None:
+    """The job succeeds without it; `--strict` does not."""
+
+    async def history(cluster: SimulatedCluster) -> None:
+        job = await _one_evicted(cluster)
+        cluster.ends(FIRST)
+        cluster.condition(job, "Created", "-Running", "Succeeded")
+
+    result = run_scenario(history, *flags)
+
+    assert code == result.code
+    assert any(f"pod {SECOND} (worker, rank 2): Evicted, " in line for line in result.messages)
+
+
 def test_strict_does_not_mind_pods_that_the_operator_stops() -> None:
     """A worker that is deleted after the end has not failed, whatever its exit code."""
 
