@@ -86,7 +86,7 @@ async def run(
             is_offline=is_offline(),
         )
         environments = _environments(job, env, mark, notify)
-        _check_machine(job, environments, working_dir)
+        _check_machine(job, environments, working_dir, scratch)
         # A parent may leave it ignored, and then the kernel keeps no exit codes.
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         reaper = Reaper(mark, scratch)
@@ -212,7 +212,10 @@ def _accelerators(
 
 
 def _check_machine(
-    job: LocalJob, environments: Mapping[str, Mapping[str, str]], working_dir: str
+    job: LocalJob,
+    environments: Mapping[str, Mapping[str, str]],
+    working_dir: str,
+    scratch: str,
 ) -> None:
     """What the processes need is better known before the first of them runs."""
     pods = len(job.processes)
@@ -221,6 +224,12 @@ def _check_machine(
             f"msrun cannot run in {pods} pods on one machine: it takes the master's address for its"
             " own in each of them",
             "give --num_worker 1 and start all processes by one msrun, or start python3 without it",
+        )
+    if job.workers and re.search(r"[\s:]", scratch):
+        raise UsageError(
+            f"TMPDIR={str(Path(scratch).parent)!r} contains a blank or a colon, at which mpirun"
+            " splits the command of its remote shell",
+            "set TMPDIR to another directory",
         )
     if working_dir and not Path(working_dir).is_dir():
         raise UsageError(f"--working_dir={working_dir!r} does not exist on this machine")

@@ -155,6 +155,18 @@ def test_run_says_what_this_machine_lacks(
     assert b"" == done.stdout
 
 
+@pytest.mark.parametrize("folder", ["a b", "a:b"])
+def test_run_says_when_mpirun_could_not_name_its_remote_shell(dlf: Dlf, folder: str) -> None:
+    """It takes the command apart at blanks and colons, and knows no quotes."""
+    tmp = dlf.directory / folder
+    tmp.mkdir()
+    done = dlf.run("mpi", "--runtime", "local", TMPDIR=str(tmp))
+    told = f"TMPDIR='{tmp}' contains a blank or a colon, at which mpirun"
+    assert (2, b"") == (done.returncode, done.stdout)
+    assert told in done.stderr.decode().splitlines()[-1]
+    assert 0 == dlf.run(*LOCAL, "--command", "true", TMPDIR=str(tmp)).returncode
+
+
 def test_run_gives_mpirun_hosts_and_a_remote_shell(dlf: Dlf) -> None:
     """The launcher runs as rendered; a worker is reached by the address in the host file."""
     mpirun = dlf.directory / "mpirun"
