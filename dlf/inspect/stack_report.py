@@ -17,6 +17,7 @@ _STATES = {
     "t": "being traced",
     "I": "idle",
 }
+_MAX_COMMAND_CHARACTERS = 200  # mpirun's daemons have command lines of a thousand
 _TICKS_PER_SAMPLE = 50  # in half a second, at 100 ticks a second: Linux's USER_HZ
 
 
@@ -67,7 +68,10 @@ def describe(process: ProcessState) -> str:
     state = _STATES.get(process.state, process.state)
     where = f" in {process.wchan}" if process.wchan not in {"", "0"} else ""
     share = min(100 * process.ticks // _TICKS_PER_SAMPLE, 100 * 999)
-    return f"{number}{process.command} (pid {process.pid}): {state}{where}, {share}% CPU"
+    command = process.command
+    if len(command) > _MAX_COMMAND_CHARACTERS:
+        command = f"{command[:_MAX_COMMAND_CHARACTERS]}..."
+    return f"{number}{command} (pid {process.pid}): {state}{where}, {share}% CPU"
 
 
 def _place(process: ProcessState) -> str:

@@ -5,6 +5,7 @@ it (see `stack_hook`). The signal goes only to a process that catches it: its de
 """
 
 import os
+import re
 import shutil
 import subprocess
 import time
@@ -12,6 +13,8 @@ from typing import Any
 
 from dlf.worker.stack_hook import FILE_PREFIX, SIGNAL
 
+_OURS = re.compile(r"(?:\S*/)?(?:ssh|pdsh) |.* worker ", re.DOTALL)
+"""What dlf is called as in a container; in the command of `--remote` it is also `ssh`."""
 _SAMPLE_SECONDS = 0.5  # between the two readings of the CPU time
 _STACK_SECONDS = 2.0  # that a process gets to write its stack
 _POLL_SECONDS = 0.02
@@ -33,8 +36,8 @@ def process_states(own_pid: int) -> list[dict[str, Any]]:
     for pid, (_, ticks) in sorted(before.items()):
         now = _stat(pid)
         command = read(f"/proc/{pid}/cmdline").replace(b"\0", b" ").decode(errors="replace")
-        is_worker = " worker " in command and _link(pid, "exe") == program
-        if pid == own_pid or now is None or is_worker or not command:
+        is_ours = bool(_OURS.match(command)) and _link(pid, "exe") == program
+        if pid == own_pid or now is None or is_ours or not command:
             continue
         states.append(
             {
@@ -123,10 +126,10 @@ def _stat(pid: int) -> tuple[str, int] | None:
 
 
 def _rank(pid: int) -> str:
-    """The process's own rank, from its environment, or ""."""
+    """The process's number in its pod, from its environment, or ""."""
     for line in read(f"/proc/{pid}/environ").split(b"\0"):
         name, _, value = line.partition(b"=")
-        if name in {b"PROCESS_INDEX", b"LOCAL_RANK", b"OMPI_COMM_WORLD_RANK"}:
+        if name in {b"PROCESS_INDEX", b"LOCAL_RANK", b"OMPI_COMM_WORLD_LOCAL_RANK"}:
             return value.decode(errors="replace")
     return ""
 

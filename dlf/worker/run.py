@@ -204,12 +204,13 @@ class _Worker:
     def _finish(self, code: int) -> int:
         """Tell the other pods that the command has ended; return its exit code.
 
-        An operator that has a launcher ends the others itself, and may start the launcher again.
+        A launcher that failed may be started again, and needs the others then.
         """
-        if not self._server:
-            return code
-        self._server.close()
         settings = self._settings
+        if not settings.remote or (settings.peers.launcher and code):
+            return code
+        if self._server:
+            self._server.close()
         done: list[int] = []
 
         def work() -> int:

@@ -64,6 +64,14 @@ def test_without_stacks_the_kernel_tells_them_apart() -> None:
     ] == report(pods)
 
 
+def test_a_long_command_line_is_cut() -> None:
+    """As those of mpirun's daemons; that of a training script is whole."""
+    process = ProcessState(pid=7, command="orted " + "-mca x " * 200, state="S")
+    (_, line) = report({"w-0": [process]})
+    assert line.endswith("... (pid 7): sleeping, 0% CPU")
+    assert 250 > len(line)
+
+
 def test_a_pod_without_processes_is_said() -> None:
     assert ["w-0:", "  no process but dlf's own"] == report({"w-0": []})
 
