@@ -3,9 +3,10 @@
 When the log cannot be read or followed, a kubelet that has begun its answer writes the error into
 it, as the last line and without a timestamp: "failed to create fsnotify watcher: too many open
 files", "unable to retrieve container logs for containerd://..." Lines of a container always have a
-timestamp, so a line without one at the end of a stream is such a message. Some implementations of
-the API (virtual nodes) write no timestamps at all: as long as no line of a log had one, only the
-known messages are taken for the node's.
+timestamp, so a line without one at the end of a stream is such a message. (The rest of a long line
+that began before `sinceTime` has none either, but never comes last: the line that was printed last
+is in the stream, too.) Some implementations of the API (virtual nodes) write no timestamps at all:
+as long as no line of a log had one, only the known messages are taken for the node's.
 """
 
 import re
@@ -37,21 +38,14 @@ class NodeMessages:
     def __init__(self) -> None:
         self._held = b""
         self._has_timestamps = False
-        self._is_at_head = False
 
     def begin(self, *, has_timestamps: bool) -> None:
         """A stream was opened, of a log of which a line had a timestamp or not."""
         self._held = b""
-        self._has_timestamps = self._is_at_head = has_timestamps
+        self._has_timestamps = has_timestamps
 
     def hold(self, block: bytes) -> bytes:
         """Take whole lines; return those that can be the container's, or b"" for now."""
-        if self._is_at_head:
-            self._is_at_head = False
-            if not (block[:1].isdigit() or is_known(block)):
-                # The rest of a line that began before `sinceTime`.
-                first, newline, rest = block.partition(b"\n")
-                return first + newline + (self.hold(rest) if rest else b"")
         last = block.rfind(b"\n", 0, -1) + 1
         is_stamped = block[last : last + 1].isdigit()
         if is_stamped and self._has_timestamps and not self._held:

@@ -21,6 +21,7 @@ UNKNOWN = b"the disk is on fire"
         pytest.param(False, [WATCHER + b"\n"], b"", b"", WATCHER, id="known, in place of a log"),
         pytest.param(False, [], GONE, b"", GONE, id="known, without newline, in place of a log"),
         pytest.param(True, [GONE + b"\n"], b"", b"", GONE, id="when the log is opened again"),
+        pytest.param(True, [UNKNOWN + b"\n"], b"", b"", UNKNOWN, id="unknown, opened again"),
         pytest.param(
             False,
             [UNKNOWN + b"\n", UNKNOWN + b"\n"],
