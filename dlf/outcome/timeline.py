@@ -12,8 +12,6 @@ from dlf.manifest.meta import parse_time
 from dlf.manifest.observed import Job, Pod
 from dlf.task.scalars import format_duration
 
-_SECOND = datetime.timedelta(seconds=1)
-
 
 class Timeline(msgspec.Struct, frozen=True, kw_only=True):
     """Seconds of each phase; None where the objects do not tell.
@@ -92,7 +90,7 @@ def _images_there(pod: Pod, times: Collection[datetime.datetime]) -> datetime.da
 
 
 def _peak(pods: Iterable[Pod]) -> int:
-    """How many ran at once. Whole seconds: who starts in the one in which another ends follows."""
+    """How many ran at once at most: one that starts in the second in which another ends may."""
     changes: list[tuple[datetime.datetime, int]] = []
     for pod in pods:
         started = min(_times(pod, "started_at"), default=None)
@@ -100,10 +98,9 @@ def _peak(pods: Iterable[Pod]) -> int:
             continue
         changes.append((started, 1))
         if pod.status.phase in {"Succeeded", "Failed"}:
-            ended = max(_times(pod, "finished_at"), default=started)
-            changes.append((max(ended, started + _SECOND), -1))
+            changes.append((max(_times(pod, "finished_at"), default=started), -1))
     running = peak = 0
-    for _, change in sorted(changes):  # ends first
+    for _, change in sorted(changes, key=lambda each: (each[0], -each[1])):  # starts first
         running += change
         peak = max(peak, running)
     return peak

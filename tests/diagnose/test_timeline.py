@@ -119,15 +119,17 @@ def test_pull_ends_with_the_last_image_before_the_start(
     ("spans", "peak"),
     [
         ([(1, 5), (2, 4), (3, 6)], 3),
-        ([(1, 2), (2, 3), (3, 4)], 1),
-        ([(1, 4), (2, 3), (3, 5), (6, 7)], 2),
+        ([(1, 2), (3, 4), (5, 6)], 1),
+        ([(1, 2), (2, 3), (3, 4)], 2),
+        ([(1, 4), (2, 3), (3, 5), (6, 7)], 3),
+        ([(1, 4), (2, 3), (4, 5), (6, 7)], 2),
         ([(1, 1), (1, 1)], 2),
         ([(1, None), (5, None), (7, 8)], 3),
         ([], 0),
     ],
 )
 def test_peak_counts_pods_that_run_at_once(spans: list[tuple[int, int | None]], peak: int) -> None:
-    """Pods that have not ended run on; one that takes the place of another is no peak."""
+    """Pods that have not ended run on. Times are whole seconds: in the same one may be at once."""
     found = of(*(pod(at(0), at(start), at(end) if end else "") for start, end in spans))
     assert (peak, len(spans)) == (found.peak_pods, found.pods)
     assert ("at once" in found.words()) is (peak < len(spans))
