@@ -11,11 +11,12 @@ from typing import Final
 RECORD_BYTES: Final = 16 << 10
 """Of the longest TLS record's content."""
 
-RECEIVE_BYTES: Final = 64 << 10
-"""That `decrypt` takes at most."""
+RECEIVE_BYTES: Final = 16 << 10
+"""That `decrypt` takes at most. All that is made of one read is in memory at once, several times
+over; musl maps blocks much larger than this one by one, which costs a page fault for each page."""
 
 # Bytes given to OpenSSL at a time. A memory BIO keeps the largest size it ever had, for each
-# connection, so a whole recv would cost a thousand connections 64 MB.
+# connection: a thousand of them keep 8 MB so.
 _FEED_BYTES: Final = 8 << 10
 
 _decrypted = memoryview(bytearray(RECEIVE_BYTES + 2 * RECORD_BYTES))
