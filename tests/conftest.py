@@ -49,8 +49,11 @@ def dlf_command(request: pytest.FixtureRequest) -> list[str]:
 
 
 @pytest.fixture(autouse=True)
-def clean_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No test sees the platform, the flags or the cluster of whoever runs it."""
+def clean_environment(
+    monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """No test sees the platform, the flags, the cluster or the local runs of whoever runs it."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path_factory.getbasetemp() / "state"))
     for variable in list(os.environ):
         if variable.startswith(("KFJ_", "DLF_", "KUBE")):
             monkeypatch.delenv(variable)

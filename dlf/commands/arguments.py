@@ -8,8 +8,9 @@ import msgspec
 from dlf.edge import Edge
 from dlf.errors import UsageError
 from dlf.task import scalars
-from dlf.task.flag import Flag
+from dlf.task.flag import Flag, settings_of
 from dlf.task.load import load, split
+from dlf.task.settings import Connection
 
 
 class Selection(msgspec.Struct, frozen=True, kw_only=True):
@@ -18,6 +19,30 @@ class Selection(msgspec.Struct, frozen=True, kw_only=True):
     kind: Annotated[
         str, Flag("kind of the job, such as PyTorchJob; needed when two have its name")
     ] = ""
+
+
+class Where(msgspec.Struct, frozen=True, kw_only=True):
+    """Jobs of which runtime."""
+
+    runtime: Annotated[
+        str,
+        Flag(
+            "jobs of a cluster, or those that ran on this machine",
+            scalars.choice("kubernetes", "local"),
+            metavar="kubernetes|local",
+        ),
+    ] = "kubernetes"
+
+    @property
+    def is_local(self) -> bool:
+        """Jobs of this machine."""
+        return self.runtime == "local"
+
+
+_OF_A_CLUSTER = frozenset({"kind", "selector", "all_namespaces", "max_log_streams"}).union(
+    setting.name for setting in settings_of(Connection)
+)
+"""Settings that have no effect on jobs of this machine."""
 
 
 TextOrJson: TypeAlias = Annotated[
@@ -65,4 +90,10 @@ def read(
         raise UsageError(f"unexpected argument {given[most]!r}", f"write {usage}")
     if len(given) < least:
         raise UsageError(f"{names[len(given)].rstrip('.')} is missing", f"write {usage}")
-    return given, [load(group, arguments, edge.env) for _, group in groups]
+    loaded = [load(group, arguments, edge.env) for _, group in groups]
+    if any(isinstance(each, Where) and each.is_local for each in loaded):
+        useless = [texts[-1][0] for name, texts in arguments.flags.items() if name in _OF_A_CLUSTER]
+        if useless:
+            verb = "has" if len(useless) == 1 else "have"
+            edge.notify(f"{', '.join(useless)} {verb} no effect with --runtime local")
+    return given, loaded

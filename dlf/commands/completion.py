@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from dlf.commands.arguments import read
+from dlf.commands.arguments import Where, read
 from dlf.edge import Edge
 from dlf.errors import DlfError, ExitCode, UsageError
 from dlf.task.flag import Setting, settings_of
@@ -164,14 +164,26 @@ def _values(setting: Setting, word: str) -> list[str]:
 
 
 def _jobs(command: str, words: Sequence[str], edge: Edge) -> list[str]:
-    """Names of the jobs in the cluster that the words so far name; none where that takes long."""
+    """Names of the jobs in the cluster that the words so far name, or on this machine.
+
+    None where the cluster takes long.
+    """
     groups = _groups(command, words)
     try:
-        connection = load(Connection, split(words, *groups), edge.env)
-        names: list[str] = edge.run(_job_names(connection, edge))
+        given = split(words, *groups)
+        if Where in groups and load(Where, given, edge.env).is_local:
+            return _local_names(edge)
+        names: list[str] = edge.run(_job_names(load(Connection, given, edge.env), edge))
     except (DlfError, OSError, TimeoutError):
         return []
     return names
+
+
+def _local_names(edge: Edge) -> list[str]:
+    from dlf.local.recorder import state_directory
+    from dlf.local.stored_runs import stored_runs
+
+    return [run.history.header.name for run in stored_runs(state_directory(edge.env))]
 
 
 async def _job_names(connection: Connection, edge: Edge) -> list[str]:

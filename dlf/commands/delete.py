@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Sequence
 
-from dlf.commands.arguments import Selection, read
+from dlf.commands.arguments import Selection, Where, read
 from dlf.commands.cluster import connect
 from dlf.edge import Edge
 from dlf.errors import ExitCode
@@ -12,7 +12,7 @@ from dlf.job.ending import RULES, Cause
 from dlf.job.stop import delete
 from dlf.task.settings import Connection
 
-GROUPS = (("Job", Selection), ("Cluster", Connection))
+GROUPS = (("Job", Selection), ("Where it runs", Where), ("Cluster", Connection))
 
 
 def run(argv: Sequence[str], edge: Edge) -> ExitCode:
@@ -23,9 +23,23 @@ def run(argv: Sequence[str], edge: Edge) -> ExitCode:
     parsed = read(argv, edge, "dlf delete JOB...", GROUPS)
     if parsed is None:
         return ExitCode.SUCCEEDED
-    names, (selection, connection) = parsed
-    deleted: bool = edge.run(_delete(names, selection, connection, edge))
+    names, (selection, where, connection) = parsed
+    deleted: bool
+    if where.is_local:
+        deleted = _delete_local([*dict.fromkeys(names)], edge)
+    else:
+        deleted = edge.run(_delete(names, selection, connection, edge))
     return ExitCode.SUCCEEDED if deleted else ExitCode.TIMEOUT
+
+
+def _delete_local(names: Sequence[str], edge: Edge) -> bool:
+    from dlf.local.recorder import state_directory
+    from dlf.local.stored_runs import delete_run, find_run
+
+    directory = state_directory(edge.env)
+    runs = [find_run(directory, name) for name in names]
+    gone = [delete_run(run, edge.notify) for run in runs]  # all of them, whatever comes of one
+    return all(gone)
 
 
 async def _delete(

@@ -1,13 +1,14 @@
-"""`dlf list`: the jobs that dlf submitted."""
+"""`dlf list`: the jobs that dlf submitted, or ran on this machine."""
 
 import asyncio
 import datetime
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
 from typing import Annotated
 
 import msgspec
 
-from dlf.commands.arguments import Output, read
+from dlf.commands.arguments import Output, Where, read
 from dlf.commands.cluster import connect
 from dlf.commands.table import age, table
 from dlf.edge import Edge
@@ -32,7 +33,12 @@ class ListFilter(msgspec.Struct, frozen=True, kw_only=True):
     ] = False
 
 
-GROUPS = (("Which jobs", ListFilter), ("Output", Output), ("Cluster", Connection))
+GROUPS = (
+    ("Which jobs", ListFilter),
+    ("Where they run", Where),
+    ("Output", Output),
+    ("Cluster", Connection),
+)
 
 
 def run(argv: Sequence[str], edge: Edge) -> ExitCode:
@@ -40,35 +46,69 @@ def run(argv: Sequence[str], edge: Edge) -> ExitCode:
     parsed = read(argv, edge, "dlf list", GROUPS)
     if parsed is None:
         return ExitCode.SUCCEEDED
-    which, output, connection = parsed[1]
-    edge.run(_list(which, output, connection, edge))
+    which, where, output, connection = parsed[1]
+    edge.run(
+        _list_local(which, output, edge)
+        if where.is_local
+        else _list(which, output, connection, edge)
+    )
     return ExitCode.SUCCEEDED
 
 
 async def _list(which: ListFilter, output: Output, connection: Connection, edge: Edge) -> None:
     async with connect(connection, edge) as (client, namespace):
         place = "" if which.all_namespaces else namespace
-        rows = await list_jobs(client, place)
-        _print(rows, which, output, edge)
-        while which.watch:
-            await asyncio.sleep(_WATCH_SECONDS)
-            before, rows = rows, await list_jobs(client, place)
-            now = {(row.namespace, row.kind, row.name) for row in rows}
-            gone = [
-                msgspec.structs.replace(row, state="deleted", running=0)
-                for row in before
-                if (row.namespace, row.kind, row.name) not in now
-            ]
-            if changed := [row for row in rows if row not in before] + gone:
-                _print(changed, which, output, edge)
+        words = "in the cluster" if which.all_namespaces else "in this namespace"
+        await _show(partial(list_jobs, client, place), words, which, output, edge)
 
 
-def _print(rows: Sequence[JobRow], which: ListFilter, output: Output, edge: Edge) -> None:
+async def _list_local(which: ListFilter, output: Output, edge: Edge) -> None:
+    from dlf.inspect.local_views import run_row
+    from dlf.local.recorder import state_directory
+    from dlf.local.stored_runs import stored_runs
+
+    directory = state_directory(edge.env)
+
+    async def rows() -> list[JobRow]:
+        return [run_row(run) for run in stored_runs(directory)]
+
+    words = "on this machine"
+    if not directory:
+        words += ": they are kept only where HOME is a directory, or XDG_STATE_HOME is set"
+    which = msgspec.structs.replace(which, all_namespaces=False)
+    await _show(rows, words, which, output, edge)
+
+
+async def _show(
+    find: Callable[[], Awaitable[list[JobRow]]],
+    place: str,
+    which: ListFilter,
+    output: Output,
+    edge: Edge,
+) -> None:
+    """Print what is found; with `--watch` go on, and print what changes."""
+    rows = await find()
+    _print(rows, place, which, output, edge)
+    while which.watch:
+        await asyncio.sleep(_WATCH_SECONDS)
+        before, rows = rows, await find()
+        now = {(row.namespace, row.kind, row.name) for row in rows}
+        gone = [
+            msgspec.structs.replace(row, state="deleted", running=0)
+            for row in before
+            if (row.namespace, row.kind, row.name) not in now
+        ]
+        if changed := [row for row in rows if row not in before] + gone:
+            _print(changed, place, which, output, edge)
+
+
+def _print(
+    rows: Sequence[JobRow], place: str, which: ListFilter, output: Output, edge: Edge
+) -> None:
     if output.output == "json":
         edge.out(msgspec.json.format(msgspec.json.encode(rows), indent=2).decode() + "\n")
     elif not rows:
-        place = "the cluster" if which.all_namespaces else "this namespace"
-        edge.notify(f"no jobs of dlf in {place}")
+        edge.notify(f"no jobs of dlf {place}")
     else:
         edge.out(text(rows, datetime.datetime.now(datetime.UTC), namespaces=which.all_namespaces))
 

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import msgspec
 
-from dlf.commands.arguments import Selection, read
+from dlf.commands.arguments import Selection, Where, read
 from dlf.commands.cluster import connect, verbose_notify
 from dlf.commands.printing import check_ranks, log_options, log_writer
 from dlf.edge import Edge
@@ -73,6 +73,7 @@ class LineSelection(msgspec.Struct, frozen=True, kw_only=True):
 
 GROUPS = (
     ("Job", Selection),
+    ("Where it runs", Where),
     ("Which lines", LineSelection),
     ("Logs", Logs),
     ("Cluster", Connection),
@@ -84,9 +85,14 @@ def run(argv: Sequence[str], edge: Edge) -> ExitCode:
     parsed = read(argv, edge, "dlf logs JOB...", GROUPS)
     if parsed is None:
         return ExitCode.SUCCEEDED
-    names, (selection, which, logs, connection) = parsed
-    options = _options([*dict.fromkeys(names)], which, logs, edge)
-    edge.run(_show([*dict.fromkeys(names)], selection, which, logs, options, connection, edge))
+    given, (selection, where, which, logs, connection) = parsed
+    names = [*dict.fromkeys(given)]
+    options = _options(names, which, logs, edge)
+    edge.run(
+        _show_local(names, logs, options, edge)
+        if where.is_local
+        else _show(names, selection, which, logs, options, connection, edge)
+    )
     return ExitCode.SUCCEEDED
 
 
@@ -103,6 +109,20 @@ def _options(names: Sequence[str], which: LineSelection, logs: Logs, edge: Edge)
         previous=which.previous,
         several_jobs=len(names) > 1,
     )
+
+
+async def _show_local(names: Sequence[str], logs: Logs, options: LogOptions, edge: Edge) -> None:
+    from dlf.inspect.local_logs import RecordedLogs
+    from dlf.local.console import Console
+    from dlf.local.recorder import state_directory
+    from dlf.local.stored_runs import find_run
+
+    directory = state_directory(edge.env)
+    runs = [find_run(directory, name) for name in names]
+    for run in runs:
+        check_ranks(logs, edge, run.history.ranks)
+    console = Console(edge.stdout, options, edge.notify)
+    await RecordedLogs(runs, console, options, edge.notify).print()
 
 
 async def _show(

@@ -1,4 +1,4 @@
-"""`dlf prune --older_than TIME`: delete the jobs that dlf submitted and that ended long ago."""
+"""`dlf prune --older_than TIME`: delete the jobs of dlf that ended long ago."""
 
 import asyncio
 import datetime
@@ -7,7 +7,7 @@ from typing import Annotated
 
 import msgspec
 
-from dlf.commands.arguments import read
+from dlf.commands.arguments import Where, read
 from dlf.commands.cluster import connect
 from dlf.commands.table import age
 from dlf.edge import Edge
@@ -37,7 +37,7 @@ class PruneFilter(msgspec.Struct, frozen=True, kw_only=True):
     ] = False
 
 
-GROUPS = (("Which jobs", PruneFilter), ("Cluster", Connection))
+GROUPS = (("Which jobs", PruneFilter), ("Where they ran", Where), ("Cluster", Connection))
 
 
 def run(argv: Sequence[str], edge: Edge) -> ExitCode:
@@ -45,10 +45,13 @@ def run(argv: Sequence[str], edge: Edge) -> ExitCode:
     parsed = read(argv, edge, "dlf prune", GROUPS)
     if parsed is None:
         return ExitCode.SUCCEEDED
-    which, connection = parsed[1]
+    which, where, connection = parsed[1]
     if not which.older_than:
         raise UsageError("--older_than is missing", "write dlf prune --older_than TIME, such as 7d")
-    gone: bool = edge.run(_prune(which, connection, edge))
+    gone: bool
+    gone = (
+        _prune_local(which, edge) if where.is_local else edge.run(_prune(which, connection, edge))
+    )
     return ExitCode.SUCCEEDED if gone else ExitCode.TIMEOUT
 
 
@@ -67,14 +70,36 @@ async def _prune(which: PruneFilter, connection: Connection, edge: Edge) -> bool
             for kind, job in await dlf_jobs(client, namespace)
             if (ended := ended_at(job)) and datetime.datetime.fromisoformat(ended) < oldest
         ]
-        if not old:
-            edge.notify("no job ended as long ago as that")
+        _announce(
+            [(f"{kind.title} {job.metadata.name}", ended_at(job)) for kind, job in old], which, edge
+        )
         if which.dry_run:
-            for kind, job in old:
-                when = age(ended_at(job), now)
-                edge.notify(f"would delete {kind.title} {job.metadata.name}, ended {when} ago")
             return True
         return all(await asyncio.gather(*map(remove, old)))
+
+
+def _prune_local(which: PruneFilter, edge: Edge) -> bool:
+    from dlf.local.recorder import state_directory
+    from dlf.local.stored_runs import delete_run, stored_runs
+
+    oldest = datetime.datetime.now(datetime.UTC) - datetime.timedelta(seconds=which.older_than)
+    old = [
+        (run, run.history.end.time)
+        for run in stored_runs(state_directory(edge.env))
+        if run.history.end and datetime.datetime.fromisoformat(run.history.end.time) < oldest
+    ]
+    _announce([(run.name, time) for run, time in old], which, edge)
+    gone = [which.dry_run or delete_run(run, edge.notify) for run, _ in old]
+    return all(gone)
+
+
+def _announce(old: Sequence[tuple[str, str]], which: PruneFilter, edge: Edge) -> None:
+    """Say that there are none, or with `--dry-run` which there are: names, and times of the end."""
+    if not old:
+        edge.notify("no job ended as long ago as that")
+    now = datetime.datetime.now(datetime.UTC)
+    for name, time in old if which.dry_run else ():
+        edge.notify(f"would delete {name}, ended {age(time, now)} ago")
 
 
 def ended_at(job: Job) -> str:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from dlf.commands.arguments import Output, Selection, read
+from dlf.commands.arguments import Output, Selection, Where, read
 from dlf.commands.cluster import connect
 from dlf.commands.table import age, table
 from dlf.edge import Edge
@@ -14,7 +14,12 @@ from dlf.inspect.lookup import get_one
 from dlf.inspect.views import JobDetails, job_details
 from dlf.task.settings import Connection
 
-GROUPS = (("Job", Selection), ("Output", Output), ("Cluster", Connection))
+GROUPS = (
+    ("Job", Selection),
+    ("Where it runs", Where),
+    ("Output", Output),
+    ("Cluster", Connection),
+)
 
 
 def run(argv: Sequence[str], edge: Edge) -> ExitCode:
@@ -22,8 +27,12 @@ def run(argv: Sequence[str], edge: Edge) -> ExitCode:
     parsed = read(argv, edge, "dlf status JOB...", GROUPS)
     if parsed is None:
         return ExitCode.SUCCEEDED
-    names, (selection, output, connection) = parsed
-    shown: list[JobDetails] = edge.run(_status(names, selection, connection, edge))
+    names, (selection, where, output, connection) = parsed
+    shown: list[JobDetails]
+    if where.is_local:
+        shown = _local_status(names, edge)
+    else:
+        shown = edge.run(_status(names, selection, connection, edge))
     if output.output == "json":
         value = shown[0] if len(shown) == 1 else shown
         edge.out(msgspec.json.format(msgspec.json.encode(value), indent=2).decode() + "\n")
@@ -37,8 +46,9 @@ def text(shown: JobDetails, now: datetime.datetime) -> str:
     """The status for people: a headline, then a table each of pods, conditions and events."""
     job = shown.job
     job_age = age(job.created, now)
+    place = f"in namespace {shown.namespace}" if shown.namespace else "on this machine"
     parts = [
-        f"{job.kind} {job.name} in namespace {shown.namespace}: {job.state}"
+        f"{job.kind} {job.name} {place}: {job.state}"
         + (f" ({shown.reason})" if shown.reason else "")
         + f"\n{job.running} of {job.total} pods running, {job_age} old"
         + (f", task {job.task}" if job.task else "")
@@ -69,6 +79,15 @@ def text(shown: JobDetails, now: datetime.datetime) -> str:
         ]
         parts.append(table(("AGE", "TYPE", "EVENT OF", "REASON", "MESSAGE"), rows))
     return "\n".join(parts)
+
+
+def _local_status(names: Sequence[str], edge: Edge) -> list[JobDetails]:
+    from dlf.inspect.local_views import run_details
+    from dlf.local.recorder import state_directory
+    from dlf.local.stored_runs import find_run
+
+    directory = state_directory(edge.env)
+    return [run_details(find_run(directory, name)) for name in names]
 
 
 async def _status(

@@ -16,7 +16,8 @@ from dlf.kube.client import KubeClient
 from dlf.manifest.jobs.kubeflow import JOB_LABEL as TRAINING_LABEL
 from dlf.manifest.jobs.volcano import VOLCANO_JOB
 from dlf.manifest.kinds import EVENT, POD
-from dlf.manifest.observed import Event, Job, Pod
+from dlf.manifest.names import task_title
+from dlf.manifest.observed import Event, Pod
 
 SHOWN_EVENTS = 20
 """Only the newest are shown."""
@@ -146,17 +147,8 @@ def job_row(found: FoundJob, running: int) -> JobRow:
         running=running,
         total=roles_of(job).pods,
         created=job.metadata.creation_timestamp,
-        task=_task(job),
+        task=task_title(job.metadata.labels or {}, job.metadata.annotations or {}),
     )
-
-
-def _task(job: Job) -> str:
-    """The task's name as it was given, or else its id."""
-    labels, annotations = job.metadata.labels or {}, job.metadata.annotations or {}
-    for key in ("task-name", "task-id"):
-        if text := annotations.get(f"dlf/{key}") or labels.get(key):
-            return text
-    return ""
 
 
 def _is_running(pod: Pod) -> bool:

@@ -5,7 +5,6 @@ import signal
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from datetime import UTC, datetime
 
 import msgspec
 
@@ -15,7 +14,9 @@ from dlf.local.container import ContainerProcess
 from dlf.local.job import LocalJob
 from dlf.local.process import PodProcess
 from dlf.local.reaper import Reaper
+from dlf.local.recorder import Recorder
 from dlf.local.rules import has_succeeded
+from dlf.local.run_record import now
 from dlf.logs.instances import Target
 from dlf.logs.log_end import EndBudget, LogEnd
 
@@ -55,7 +56,9 @@ class Attempt:
         directory: where they run; "" for the current one.
         reaper: kills what SIGTERM did not end.
         console: prints what they print.
+        recorder: is told of starts and ends.
         notify: prints a line of dlf's own.
+        number: how many attempts came before.
 
     Attributes:
         succeeded: what the operator would say of the job; None before it can.
@@ -71,7 +74,9 @@ class Attempt:
         directory: str,
         reaper: Reaper,
         console: Console,
+        recorder: Recorder,
         notify: Callable[[str], None],
+        number: int,
     ) -> None:
         self.succeeded: bool | None = None
         self.ends: list[PodEnd] = []
@@ -84,6 +89,8 @@ class Attempt:
         self._directory = directory
         self._reaper = reaper
         self._console = console
+        self._recorder = recorder
+        self._number = number
         self._notify = notify
         self._restarts = job.rules.restarts
         self._running: dict[str, ContainerProcess] = {}
@@ -199,12 +206,14 @@ class Attempt:
         target = Target(
             pod=process.pod,
             container=process.container,
-            instance=str(restart),
+            instance=f"{self._number}.{restart}",
             role=process.role,
             rank=process.rank,
             ranks=self._ranks,
             restart=restart,
+            generation=self._number,
         )
+        self._recorder.container_started(target, container.pid)
         copying = asyncio.create_task(
             self._console.copy(target, container.output(), self.last[process.pod])
         )
@@ -219,14 +228,15 @@ class Attempt:
 
     def _ended(self, process: PodProcess, code: int) -> bool:
         """Note the end of a container; return whether to start it again."""
+        ended_at = now()
+        self._recorder.container_ended(process.pod, code, ended_at, stopped=self._stopping)
         if self._stopping:
             return False
         if code and self._restarts > 0:
             self._restarts -= 1
             self._notify(f"pod {process.pod} failed with exit code {code} and is restarted")
             return True
-        now = datetime.now(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
-        self.ends.append(PodEnd(process, code, now))
+        self.ends.append(PodEnd(process, code, ended_at))
         words = f"failed with exit code {code}" if code else "succeeded"
         self._notify(f"pod {process.pod} {words} ({len(self._running)} still running)")
         self._events.put_nowait(None)

@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing, suppress
 from datetime import UTC, datetime
 
@@ -23,6 +23,8 @@ from dlf.logs.writer import OutputClosed, Writer
 _CLOSE_FLUSH_SECONDS = 3.0
 MAX_LINE_BYTES = 16 << 20
 """An unterminated line that is longer is printed in pieces."""
+TIME_BYTES = len(b"2026-01-02T15:04:05.123456Z ")
+"""The time before each line, and a blank."""
 TICK_SECONDS = 1.0
 """Between two looks at repeated and at unfinished lines."""
 
@@ -30,8 +32,10 @@ TICK_SECONDS = 1.0
 class _Output:
     """The output of one container so far."""
 
-    def __init__(self, renderer: LineRenderer) -> None:
+    def __init__(self, target: Target, renderer: LineRenderer, *, has_times: bool) -> None:
+        self.target = target
         self.renderer = renderer
+        self.has_times = has_times
         self.lines = LineBuffer()
         self.preview = LinePreview()
         self.last_chunk_at = 0.0
@@ -45,6 +49,8 @@ class Console:
         options: how.
         notify: called when standard output or `--log_dir` cannot be written; the job goes on.
         footer: what stands below the lines, if they go to a terminal that has one.
+        keep: gets each container's lines, with the time before each; called before they are
+            printed.
 
     Attributes:
         last_chunk_at: when any container printed last, of `time.monotonic`; 0 before that.
@@ -59,39 +65,50 @@ class Console:
         options: LogOptions,
         notify: Callable[[str], None],
         footer: Footer | None = None,
+        keep: Callable[[Target, Sequence[bytes]], None] | None = None,
     ) -> None:
         self._options = options
         self._files = LogFiles(options.log_dir, notify) if options.log_dir else None
         self._collapser = Collapser() if options.log_collapse else None
         self.last_chunk_at = 0.0
         self._notify = notify
+        self._keep = keep
         self._orders: dict[str, int] = {}  # of each pod, by when it was seen first
         self._outputs: set[_Output] = set()  # of containers that have not ended
         self._writer = Writer(stdout, self._output_closed, footer)
 
-    async def copy(self, target: Target, output: AsyncGenerator[bytes, None], last: LogEnd) -> None:
+    async def copy(
+        self,
+        target: Target,
+        output: AsyncGenerator[bytes, None],
+        last: LogEnd,
+        *,
+        has_times: bool = False,
+    ) -> None:
         """Print all of a container's output; a last line without newline gets one.
 
         Args:
             target: the container.
             output: in chunks.
             last: gets the lines.
+            has_times: each line begins with its time, as `keep` got it.
         """
         order = self._orders.setdefault(target.pod, len(self._orders))
         target = msgspec.structs.replace(target, order=order)
-        made = _Output(LineRenderer(target, self._options, self._files, self._collapser))
+        renderer = LineRenderer(target, self._options, self._files, self._collapser)
+        made = _Output(target, renderer, has_times=has_times)
         self._outputs.add(made)
-        renderer, lines = made.renderer, made.lines
+        lines = made.lines
         async with aclosing(output):
             async for chunk in output:
                 self.last_chunk_at = made.last_chunk_at = time.monotonic()
                 block = lines.feed(chunk)
                 if lines.size > MAX_LINE_BYTES:
                     block += lines.flush() + b"\n"
-                await self._print(renderer, block, last)
+                await self._print(made, block, last)
         self._outputs.discard(made)
         partial = lines.flush()
-        await self._print(renderer, partial + b"\n" if partial else b"", last)
+        await self._print(made, partial + b"\n" if partial else b"", last)
 
     async def tick(self) -> None:
         """Each second, print the counts of repeated lines, and on terminals unfinished lines."""
@@ -118,14 +135,17 @@ class Console:
         if self._files:
             self._files.close()
 
-    async def _print(self, renderer: LineRenderer, block: bytes, last: LogEnd) -> None:
+    async def _print(self, output: _Output, block: bytes, last: LogEnd) -> None:
         if not block:
             return
-        timestamp = datetime.now(UTC).isoformat(timespec="microseconds")[:-6].encode() + b"Z "
         lines = block[:-1].split(b"\n")
-        last.add(lines)
-        timestamped = [timestamp + line for line in lines]
-        text = renderer.render(Batch(timestamped, len(timestamp)), b"", time.monotonic())
+        if not output.has_times:
+            last.add(lines)
+            timestamp = datetime.now(UTC).isoformat(timespec="microseconds")[:-6].encode() + b"Z "
+            lines = [timestamp + line for line in lines]
+            if self._keep:
+                self._keep(output.target, lines)
+        text = output.renderer.render(Batch(lines, TIME_BYTES), b"", time.monotonic())
         if text:
             await self._write(text)
 

@@ -62,6 +62,11 @@ class ContainerProcess:
         os.set_blocking(output, False)
         return cls(started, output, env[MARK_VARIABLE], reaper)
 
+    @property
+    def pid(self) -> int:
+        """Number of its first process."""
+        return self._process.pid
+
     async def wait(self) -> int:
         """Wait for the end; return the exit code, 128 + n after signal n."""
         code = await self._process.wait()

@@ -2,10 +2,11 @@
 
 from dlf.diagnose.first_cause import victims_last
 from dlf.diagnose.log_evidence import find_evidence, shown
-from dlf.errors import ExitCode
+from dlf.errors import DlfError, ExitCode
 from dlf.local.attempt import Attempt, PodEnd
+from dlf.local.run_record import RunEnded, now
 from dlf.outcome.outcome import Outcome, PodFailure
-from dlf.outcome.report import describe
+from dlf.outcome.report import describe, headline
 from dlf.task.scalars import format_duration
 
 
@@ -41,6 +42,20 @@ def conclude(name: str, attempt: Attempt, *, timeout: float, strict: bool) -> Ou
         failures=failures if failed else (),
         warnings=tuple(warnings),
     )
+
+
+def end_of(outcome: Outcome) -> RunEnded:
+    """The end of a run as its record has it."""
+    state = "succeeded" if outcome.code == ExitCode.SUCCEEDED else "failed"
+    text = headline(outcome).removeprefix(outcome.job).strip()
+    return RunEnded(state=state, reason=text.removeprefix(state).removeprefix(": "), time=now())
+
+
+def end_by_error(error: BaseException) -> RunEnded:
+    """The end of a run that has no outcome: dlf was stopped, or could not go on."""
+    if isinstance(error, DlfError):
+        return RunEnded(state="failed", reason=error.message, time=now())
+    return RunEnded(state="stopped", reason="dlf was stopped before its end", time=now())
 
 
 def _failures(attempt: Attempt) -> tuple[PodFailure, ...]:

@@ -19,7 +19,8 @@ from dlf.local.console import Console
 from dlf.local.job import TOKEN, TOKEN_VARIABLE, LocalJob, local_job
 from dlf.local.process import PodProcess
 from dlf.local.reaper import MARK_VARIABLE, Reaper
-from dlf.local.result import conclude
+from dlf.local.recording import header_of, recording
+from dlf.local.result import conclude, end_of
 from dlf.logs.log_options import LogOptions
 from dlf.manifest.jobs.mpijob import REMOTE_SHELL
 from dlf.manifest.manifest import Manifest
@@ -93,14 +94,19 @@ async def run(
         try:
             _write(_files(job, env), scratch)
             check_ranks(sum(process.rank is not None for process in job.processes))
-            console = Console(stdout, log_options, notify, footer)
-            try:
-                start = partial(Attempt, job, environments, working_dir, reaper, console, notify)
-                return await _follow(
-                    manifest, job, start, console, timeout, notify, show_status, strict=strict
-                )
-            finally:
-                console.close()
+            with recording(env, header_of(manifest, job, mark, scratch), notify) as recorder:
+                console = Console(stdout, log_options, notify, footer, recorder.write_log)
+                try:
+                    start = partial(
+                        Attempt, job, environments, working_dir, reaper, console, recorder, notify
+                    )
+                    outcome = await _follow(
+                        manifest, job, start, console, timeout, notify, show_status, strict=strict
+                    )
+                finally:
+                    console.close()
+                recorder.add(end_of(outcome))
+                return outcome
         finally:
             reaper.close()
 
@@ -108,7 +114,7 @@ async def run(
 async def _follow(
     manifest: Manifest,
     job: LocalJob,
-    start: Callable[[], Attempt],
+    start: Callable[[int], Attempt],
     console: Console,
     timeout: float,
     notify: Callable[[str], None],
@@ -121,7 +127,7 @@ async def _follow(
     notify(f"{name}: {number} {'process' if number == 1 else 'processes'} on this machine")
     if job.note:
         notify(job.note)
-    attempt = start()
+    attempt = start(0)
     started_at = asyncio.get_running_loop().time()
 
     async def keep_status() -> None:
@@ -134,11 +140,11 @@ async def _follow(
     try:
         async with asyncio.timeout(timeout or None):
             await attempt.run()
-            for number in range(2, job.rules.attempts + 1):
+            for number in range(1, job.rules.attempts):
                 if attempt.succeeded:
                     break
-                notify(f"{name} starts anew: attempt {number} of {job.rules.attempts}")
-                attempt = start()
+                notify(f"{name} starts anew: attempt {number + 1} of {job.rules.attempts}")
+                attempt = start(number)
                 await attempt.run()
             await console.finish()
     except TimeoutError:

@@ -1,6 +1,7 @@
 """Names that Kubernetes accepts, made from names that people chose."""
 
 import re
+from collections.abc import Mapping
 
 NAME_LIMIT = 63  # RFC 1035 label: pods become host names, Services and label values
 
@@ -33,6 +34,14 @@ def label_values(labels: dict[str, str]) -> tuple[dict[str, str], dict[str, str]
     """Labels made valid, and the annotations `dlf/<key>` that keep each text that had to change."""
     valid = {key: label_value(text) for key, text in labels.items()}
     return valid, {f"dlf/{key}": text for key, text in labels.items() if text != valid[key]}
+
+
+def task_title(labels: Mapping[str, str], annotations: Mapping[str, str]) -> str:
+    """The task's name as it was given, or else its id; "" where a job's metadata has neither."""
+    for key in ("task-name", "task-id"):
+        if text := annotations.get(f"dlf/{key}") or labels.get(key):
+            return text
+    return ""
 
 
 def _dashed(text: str) -> str:

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from commands.console import NAMESPACE, Console
 from fake_api import FakeApi
+from local.records import GONE, finished, header, record
 
 from dlf.errors import ExitCode
 from dlf.frameworks import BY_NAME, job_kinds
@@ -25,8 +26,10 @@ def test_every_row_is_found() -> None:
 
 
 @pytest.fixture
-def filled(cluster: Console) -> Console:
-    """A cluster with two finished jobs, and all that a check asks for."""
+def filled(cluster: Console, tmp_path: Path) -> Console:
+    """A cluster with two finished jobs and all that a check asks for; a run on this machine."""
+    cluster.env["XDG_STATE_HOME"] = str(tmp_path)
+    record(tmp_path / "dlf" / "local", header("JOB", launcher=GONE), finished()).close()
     for name in ("JOB", "JOB2"):
         cluster.pytorchjob(name, "Succeeded")
         cluster.pod(name, "loss 1", "debug", code=0)

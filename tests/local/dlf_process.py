@@ -15,10 +15,12 @@ class Dlf:
     def __init__(self, command: list[str], directory: Path) -> None:
         self.directory = directory
         self.command = command
+        self.env: dict[str, str] = {}
         self._mark = f"dlf-test-{uuid.uuid4()}"
 
     def start(self, *words: str, **env: str) -> "subprocess.Popen[bytes]":
-        given = {"PATH": os.environ["PATH"], "HOME": "/nonexistent", "MARK": self._mark, **env}
+        given = {"PATH": os.environ["PATH"], "HOME": "/nonexistent", "MARK": self._mark}
+        given |= self.env | env
         return subprocess.Popen(
             [*self.command, *words],
             cwd=self.directory,
