@@ -18,9 +18,9 @@ DEPENDENCIES = [
 STAND_INS = ["certifi.py"]
 
 # Imported where Nuitka cannot see it: by CPython's C (strptime, printing an error, int() of many
-# digits), and codecs by their name (a host name in TLS).
+# digits, decimal), and codecs by their name (a host name in TLS).
 IMPORTED_UNSEEN = [
-    *("_strptime", "traceback", "linecache", "_pylong"),
+    *("_strptime", "traceback", "linecache", "_pylong", "numbers"),
     *("encodings.idna", "encodings.punycode"),
 ]
 
