@@ -57,7 +57,7 @@ def running_cluster(operator: Operator) -> Iterator[Cluster]:
     When the block is left, no process, mount, cgroup or file of the cluster remains; when this
     process is killed, its processes and mounts go at once and the next cluster removes the rest.
 
-    Promised: 8 cards of ``nvidia.com/gpu`` that exist on paper; names of headless Services resolve
+    Promised: 8 GPUs of ``nvidia.com/gpu`` that exist on paper; names of headless Services resolve
     in pods; ``kubernetes.default.svc`` is reachable from pods with their ServiceAccount's token.
     Not promised: ClusterIP Services other than that one, or traffic to any other machine.
 

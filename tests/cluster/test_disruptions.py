@@ -61,7 +61,7 @@ def _path(pod: Any) -> str:
 
 @pytest.fixture
 def urgent(cluster: Cluster, workspace: Workspace) -> Iterator[dict[str, Any]]:
-    """A pod with half of the node's cards, before which all others have to give way."""
+    """A pod with half of the node's GPUs, before which all others have to give way."""
     name = f"urgent-{workspace.namespace}"
     priority = {"metadata": {"name": name}, "value": 1000}
     cluster.api.post(_PRIORITIES, json=priority).raise_for_status()
@@ -79,7 +79,7 @@ def urgent(cluster: Cluster, workspace: Workspace) -> Iterator[dict[str, Any]]:
 def test_preempted_rank_is_the_first_cause(
     cluster: Cluster, workspace: Workspace, shared: dict[str, str], urgent: dict[str, Any]
 ) -> None:
-    """It saves when the scheduler takes its cards, and its peer fails while it does."""
+    """It saves when the scheduler takes its GPUs, and its peer fails while it does."""
     saves = "trap 'touch /mnt/gone; sleep 2; exit 143' TERM"
     command = f"{saves}; echo started; ({_LOSES_PEER}) & wait $!; exit 1"
     with launched(workspace, "pytorch", *_flags(command), **shared, **_CARDS) as dlf:

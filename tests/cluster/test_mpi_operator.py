@@ -38,7 +38,7 @@ _OTHER = {
         ],
     },
 }
-"""A pod that has half of the node's cards until it is deleted."""
+"""A pod that has half of the node's GPUs until it is deleted."""
 
 
 @pytest.fixture(scope="module")
@@ -109,7 +109,7 @@ def test_mpi_operator_waits_for_a_worker_that_has_to_wait(
     others = f"/api/v1/namespaces/{workspace.namespace}/pods"
     cluster.api.post(others, json=_OTHER).raise_for_status()
     flags = ["--work_images", _IMAGE, "--num_worker", "2", "--working_dir", "/tmp"]
-    cards = {"KFJ_TASK_RESOURCE_GPU": "4", "GPU_RESOURCE_NAME": "nvidia.com/gpu"}
+    gpus = {"KFJ_TASK_RESOURCE_GPU": "4", "GPU_RESOURCE_NAME": "nvidia.com/gpu"}
     command = "echo rank $OMPI_COMM_WORLD_RANK"
     with launched(
         workspace,
@@ -118,7 +118,7 @@ def test_mpi_operator_waits_for_a_worker_that_has_to_wait(
         "--command",
         command,
         KFJ_TASK_VOLUME_MOUNT=OPEN_MPI_VOLUMES,
-        **cards,
+        **gpus,
     ) as dlf:
         assert dlf.stderr is not None
         said = next(line for line in dlf.stderr if "Insufficient nvidia.com/gpu" in line)

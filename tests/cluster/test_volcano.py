@@ -158,10 +158,10 @@ def test_volcano_job_is_deleted_on_sigterm(
 
 
 def test_volcano_says_why_a_gang_is_pending(workspace: Workspace) -> None:
-    """The queue has the 8 cards of the node, so 9 are not admitted; the PodGroup tells it."""
+    """The queue has the 8 GPUs of the node, so 9 are not admitted; the PodGroup tells it."""
     flags = ["--image", WORKER_IMAGE, "--cluster", "worker=3", "--command", IDLE]
-    cards = {"KFJ_TASK_RESOURCE_GPU": "3", "GPU_RESOURCE_NAME": "nvidia.com/gpu"}
+    gpus = {"KFJ_TASK_RESOURCE_GPU": "3", "GPU_RESOURCE_NAME": "nvidia.com/gpu"}
     expected = "3 not there, queue default has not admitted the gang of 3: NotEnoughResources: "
-    with launched(workspace, "megatron", *flags, **cards) as dlf:
+    with launched(workspace, "megatron", *flags, **gpus) as dlf:
         assert dlf.stderr is not None
         assert any(expected in line for line in dlf.stderr)
