@@ -1,4 +1,7 @@
-"""All logs of one job or several as one stream: one tail per container instance."""
+"""All logs of one job or several as one stream: one tail per container instance.
+
+Longer than other files: whatever starts, stops or waits for tails needs all of them.
+"""
 
 import asyncio
 from collections.abc import Callable, Iterable, Iterator
