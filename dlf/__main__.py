@@ -10,14 +10,12 @@ import stat
 import sys
 from collections.abc import Callable, Coroutine
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 from dlf.cli import main
 from dlf.edge import Edge
 from dlf.errors import DlfError, ExitCode, Interrupted, OutputFailed
-
-if TYPE_CHECKING:
-    from dlf.footer import Footer
+from dlf.footer import Footer
 
 _MAX_COLUMNS = 100  # longer lines are hard to read
 _MIN_COLUMNS = 40  # narrower terminals wrap the lines themselves
@@ -76,7 +74,7 @@ class _Screen(NamedTuple):
         has_notices: stderr is.
     """
 
-    footer: "Footer | None" = None
+    footer: Footer | None = None
     has_lines: bool = False
     has_notices: bool = False
 
@@ -86,8 +84,6 @@ def _screen() -> _Screen:
     to_terminal, told_on_terminal = os.isatty(out), os.isatty(err)
     if not (to_terminal or told_on_terminal) or os.environ.get("TERM", "dumb") == "dumb":
         return _Screen()
-    from dlf.footer import Footer
-
     mode = os.fstat(out).st_mode
     try:
         if to_terminal:
@@ -137,7 +133,7 @@ def _print(text: str) -> None:
         raise OutputFailed(f"cannot write to standard output: {error.strerror}") from None
 
 
-def _notify(line: str, footer: "Footer | None" = None) -> None:
+def _notify(line: str, footer: Footer | None = None) -> None:
     """Print one line to stderr. An error of stderr is ignored: there is nowhere to report it."""
     erasure = footer.erasure.decode() if footer else ""
     with contextlib.suppress(OSError, ValueError):
@@ -158,7 +154,7 @@ def _width() -> int:
 
 
 def _run_coroutine(
-    notify: Callable[[str], None], footer: "Footer | None", work: Coroutine[Any, Any, Any]
+    notify: Callable[[str], None], footer: Footer | None, work: Coroutine[Any, Any, Any]
 ) -> Any:
     """Run it to its end in an event loop; the first signal cancels it, so that it can clean up.
 

@@ -1,10 +1,9 @@
 """The process as commands see it: environment, streams, signals. Tests make their own."""
 
 from collections.abc import Callable, Coroutine, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
-if TYPE_CHECKING:
-    from dlf.footer import Footer
+from dlf.footer import Footer
 
 
 class Edge(NamedTuple):
@@ -32,5 +31,5 @@ class Edge(NamedTuple):
     width: int
     run: Callable[[Coroutine[Any, Any, Any]], Any]
     token: Callable[[int], str]
-    footer: "Footer | None" = None
+    footer: Footer | None = None
     show_status: Callable[[str], None] | None = None
