@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import IO
 
 import pytest
+from owned_process import OwnedProcess
 from pseudo_terminal import PseudoTerminal
 
 from dlf.footer import Footer
@@ -39,7 +40,7 @@ def running(
     """A job on this machine, with the terminal as its own, as a shell would start it."""
     words = ["pytorch", "--runtime", "local", "--num_worker", str(ranks), "--command", command]
     outer = {key: value for key, value in os.environ.items() if key not in {"TERM", "NO_COLOR"}}
-    with subprocess.Popen(
+    with OwnedProcess(
         [*dlf_command, *words],
         stdin=subprocess.DEVNULL,
         stdout=stdout,
@@ -243,7 +244,7 @@ def test_shell_in_the_foreground_keeps_its_terminal(
     words = " ".join([*dlf_command, "pytorch", "--runtime", "local", "--num_worker", "1"])
     script = f"set -m; {words} --command 'sleep 4; echo end' & sleep 2; echo now; fg >/dev/null"
     side = terminal.process_side
-    with subprocess.Popen(
+    with OwnedProcess(
         ["setsid", "--ctty", "--wait", "bash", "-c", script],
         stdin=side,
         stdout=side,

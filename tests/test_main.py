@@ -12,6 +12,7 @@ import termios
 from pathlib import Path
 
 import pytest
+from owned_process import OwnedProcess
 
 
 @pytest.fixture
@@ -46,7 +47,7 @@ def test_closed_stderr_leaves_stdout_to_the_log(local: list[str]) -> None:
 def test_signal_stops_the_job(local: list[str], number: signal.Signals, code: int) -> None:
     """A terminal that has gone stops the job as SIGTERM does."""
     words = [*local, "--command", "echo begun; sleep 1000"]
-    with subprocess.Popen(
+    with OwnedProcess(
         words,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,

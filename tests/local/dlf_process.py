@@ -6,6 +6,8 @@ import time
 import uuid
 from pathlib import Path
 
+from owned_process import OwnedProcess
+
 PATIENCE = 30.0  # seconds until what should happen at once counts as not happening
 
 
@@ -18,10 +20,10 @@ class Dlf:
         self.env: dict[str, str] = {}
         self._mark = f"dlf-test-{uuid.uuid4()}"
 
-    def start(self, *words: str, **env: str) -> "subprocess.Popen[bytes]":
+    def start(self, *words: str, **env: str) -> OwnedProcess:
         given = {"PATH": os.environ["PATH"], "HOME": "/nonexistent", "MARK": self._mark}
         given |= self.env | env
-        return subprocess.Popen(
+        return OwnedProcess(
             [*self.command, *words],
             cwd=self.directory,
             env=given,

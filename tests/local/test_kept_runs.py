@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import time
@@ -36,9 +37,10 @@ def run_to_end(dlf: Dlf, *words: str, code: int = 0) -> str:
 
 
 def wait_for_line(process: "subprocess.Popen[bytes]") -> str:
-    """Wait for a job's first line; the job's name."""
+    """Wait for a job's next line, of whichever pod; the job's name."""
     assert process.stdout is not None
-    return process.stdout.readline().decode().split()[0].removesuffix("-master-0")
+    pod = process.stdout.readline().decode().split()[0]
+    return re.sub(r"-(master|worker)-\d+$", "", pod)
 
 
 def reaper_of(launcher: int) -> int:
@@ -75,7 +77,7 @@ def test_run_that_goes_on_is_told_followed_and_deleted(kept: Dlf) -> None:
     """Its logs are followed to its end, which here is its deletion."""
     command = "echo ready $RANK; sleep 1000"
     with kept.start(*LOCAL, "--num_worker", "2", "--command", command) as process:
-        name = wait_for_line(process)
+        (name,) = {wait_for_line(process) for _ in range(2)}
         (row,) = rows(kept)
         assert ("running", 2, 2) == (row["state"], row["running"], row["total"])
         with kept.start("logs", name, *HERE) as following:

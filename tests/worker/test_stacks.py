@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from owned_process import OwnedProcess
 from worker.test_worker import PROJECT, started
 
 from dlf.inspect.stack_report import ProcessState, report
@@ -98,11 +99,9 @@ def test_py_spy_of_the_image_is_asked_when_python_does_not_tell(
     script = tmp_path / "train.py"
     script.write_text("import sys; print('ready', flush=True); sys.stdin.read()")
     path = f"{tmp_path}:{os.environ['PATH']}"
-    with subprocess.Popen(
-        [sys.executable, script], stdin=-1, stdout=-1, env={"PATH": path}, text=True
-    ) as process:
+    with OwnedProcess([sys.executable, script], stdin=-1, stdout=-1, env={"PATH": path}) as process:
         assert process.stdout is not None
-        assert process.stdout.readline() == "ready\n"
+        assert process.stdout.readline() == b"ready\n"
         here = [*dlf_command, "stacks", "--here"]
         printed = subprocess.run(here, cwd=PROJECT, capture_output=True, check=True).stdout
         process.kill()
