@@ -2,9 +2,11 @@
 
 import platform
 import shutil
-import subprocess
 from dataclasses import dataclass
 from pathlib import Path
+from subprocess import DEVNULL, PIPE
+
+from owned_process import OwnedProcess
 
 NOBODY = "65532:65532"
 CHROOT = "/usr/sbin/chroot"  # in full: the program's environment has no PATH
@@ -45,19 +47,19 @@ class Executable:
         shutil.copy(self.emulator, root / "usr/bin/qemu")
         return ["/usr/bin/qemu", "/usr/bin/dlf"]
 
-    def start(self, root: Path, *arguments: str, **env: str) -> subprocess.Popen[str]:
+    def start(self, root: Path, *arguments: str, **env: str) -> OwnedProcess[str]:
         """Start it in a root that it cannot write to."""
-        return subprocess.Popen(
+        return OwnedProcess(
             [CHROOT, f"--userspec={NOBODY}", root, *self.install(root), *arguments],
             env=env,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
+            stdin=DEVNULL,
+            stdout=PIPE,
+            stderr=PIPE,
             text=True,
         )
 
     def run(self, root: Path, *arguments: str, **env: str) -> tuple[int, str, str]:
         """Run it in a root; exit code, standard output, standard error."""
-        process = self.start(root, *arguments, **env)
-        out, err = process.communicate(timeout=60)
+        with self.start(root, *arguments, **env) as process:
+            out, err = process.communicate(timeout=60)
         return process.returncode, out, err

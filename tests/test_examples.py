@@ -7,15 +7,18 @@ import os
 import re
 import shlex
 import socket
-import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
+from subprocess import PIPE, STDOUT
 from types import ModuleType
 from typing import Any
 
 import pytest
+from owned_process import OwnedProcess
+from waiting import PATIENCE
 
 from dlf.cli import main
 from dlf.edge import Edge
@@ -45,18 +48,22 @@ def run_all(tmp_path: Path) -> Callable[[list[Command]], tuple[list[int], list[s
 
     def run(commands: list[Command]) -> tuple[list[int], list[str]]:
         started = [
-            subprocess.Popen(
+            OwnedProcess(
                 words,
                 cwd=tmp_path,
                 env=bare | env,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT,
+                stdout=PIPE,
+                stderr=STDOUT,
                 text=True,
             )
             for words, env in reversed(commands)
         ]
         started.reverse()
-        printed = [process.communicate(timeout=60)[0] for process in started]
+        try:
+            printed = [process.communicate(timeout=PATIENCE)[0] for process in started]
+        finally:
+            for process in started:
+                process.end()
         return [process.returncode for process in started], printed
 
     return run
@@ -197,7 +204,7 @@ def test_process_group_tells_a_lost_rank(process_group: ModuleType, port: int) -
         with process_group.ProcessGroup.join("127.0.0.1", port, rank=1, world_size=2):
             pass
 
-    other = threading.Thread(target=join_and_leave)
+    other = threading.Thread(target=join_and_leave, daemon=True)
     other.start()
     with (
         process_group.ProcessGroup.join("127.0.0.1", port, rank=0, world_size=2) as group,
@@ -212,11 +219,11 @@ def test_process_group_ignores_strangers(process_group: ModuleType, port: int) -
     sums = []
 
     def knock_then_join() -> None:
-        process_group._connect("127.0.0.1", port, deadline=float("inf")).close()
+        process_group._connect("127.0.0.1", port, deadline=time.monotonic() + PATIENCE).close()
         with process_group.ProcessGroup.join("127.0.0.1", port, rank=1, world_size=2) as group:
             sums.append(group.all_reduce([2.0, 3.0]))
 
-    other = threading.Thread(target=knock_then_join)
+    other = threading.Thread(target=knock_then_join, daemon=True)
     other.start()
     with process_group.ProcessGroup.join("127.0.0.1", port, rank=0, world_size=2) as group:
         sums.append(group.all_reduce([0.5, 0.25]))

@@ -3,9 +3,12 @@
 import asyncio
 import os
 import signal
-import subprocess
 import sys
 from pathlib import Path
+from subprocess import PIPE
+
+from owned_process import OwnedProcess
+from waiting import PATIENCE
 
 from dlf.kube.client import KubeClient
 from dlf.kube.config import load_config
@@ -15,9 +18,9 @@ from dlf.manifest.observed import Pod
 
 def test_fake_api_runs_as_a_process(tmp_path: Path) -> None:
     """It prints its kubeconfig when it is ready, and ends on SIGTERM."""
-    process = subprocess.Popen(
+    process = OwnedProcess(
         [sys.executable, "-m", "fake_api", str(tmp_path)],
-        stdout=subprocess.PIPE,
+        stdout=PIPE,
         text=True,
         env={**os.environ, "PYTHONPATH": str(Path(__file__).parent)},
     )
@@ -31,4 +34,4 @@ def test_fake_api_runs_as_a_process(tmp_path: Path) -> None:
 
         asyncio.run(ask())
         process.send_signal(signal.SIGTERM)
-        assert 0 == process.wait(timeout=30)
+        assert 0 == process.wait(timeout=PATIENCE)

@@ -47,7 +47,7 @@ def test_closed_stderr_leaves_stdout_to_the_log(local: list[str]) -> None:
 def test_signal_stops_the_job(local: list[str], number: signal.Signals, code: int) -> None:
     """A terminal that has gone stops the job as SIGTERM does."""
     words = [*local, "--command", "echo begun; sleep 1000"]
-    with OwnedProcess(
+    with OwnedProcess[bytes](
         words,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
@@ -127,7 +127,7 @@ def test_terminal_of_any_width_shows_the_help(dlf_command: list[str], columns: i
     """Serial consoles and CI systems say 0 columns."""
     terminal, process_side = pty.openpty()
     fcntl.ioctl(process_side, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
-    with subprocess.Popen([*dlf_command, "pytorch", "--help"], stdout=process_side) as process:
+    with OwnedProcess[bytes]([*dlf_command, "pytorch", "--help"], stdout=process_side) as process:
         os.close(process_side)
         shown = b""
         with contextlib.suppress(OSError):  # a terminal whose other side is closed says EIO

@@ -2,12 +2,11 @@
 
 import datetime
 import json
-import threading
-import time
 
 import pytest
 from commands.console import NAMESPACE, Console
 from fake_api import FakeApi
+from waiting import beside, until
 
 from dlf.cli import COMMANDS
 from dlf.errors import ExitCode
@@ -213,18 +212,14 @@ def test_list_goes_on_with_what_changes(cluster: Console) -> None:
     cluster.pytorchjob("goes", "Running")
 
     def act() -> None:
-        while "goes" not in cluster.stdout.read_text():
-            time.sleep(0.01)
+        until(lambda: "goes" in cluster.stdout.read_text())
         jobs = cluster.api.call(lambda api: api.collection("pytorchjobs", NAMESPACE))
         cluster.api.call(lambda api: api.store.remove(jobs, "goes"))
-        while "deleted" not in cluster.stdout.read_text():
-            time.sleep(0.01)
+        until(lambda: "deleted" in cluster.stdout.read_text())
         cluster.api.call(lambda api: api.denied.update({("list", each) for each in KINDS}))
 
-    acting = threading.Thread(target=act)
-    acting.start()
-    code = cluster.run("list", "--watch")
-    acting.join()
+    with beside(act):
+        code = cluster.run("list", "--watch")
 
     assert code == ExitCode.REJECTED
     names = [line.split()[1:3] for line in cluster.out.splitlines()]

@@ -1,11 +1,9 @@
 """`dlf logs`: the logs of a job that dlf did not start."""
 
-import threading
-import time
-
 import pytest
 from commands.console import NAMESPACE, Console
 from fake_api import FakeApi
+from waiting import beside, until
 
 from dlf.errors import ExitCode
 
@@ -37,14 +35,11 @@ def test_logs_are_followed_until_the_job_ends(cluster: Console) -> None:
         api.store.patch(jobs, "job", {"status": {"conditions": [condition]}})
 
     def act() -> None:
-        while "one" not in cluster.stdout.read_text():
-            time.sleep(0.01)
+        until(lambda: "one" in cluster.stdout.read_text())
         cluster.api.call(end)
 
-    acting = threading.Thread(target=act)
-    acting.start()
-    code = cluster.run("logs", "job")
-    acting.join()
+    with beside(act):
+        code = cluster.run("logs", "job")
 
     assert code == ExitCode.SUCCEEDED
     assert cluster.stdout.read_text() == "job-master-0 one\njob-master-0 two\n"
@@ -221,16 +216,12 @@ def test_logs_of_several_jobs_go_on_until_the_last_has_ended(cluster: Console) -
         api.store.patch(jobs, "runs", {"status": {"conditions": conditions}})
 
     def act() -> None:
-        while not {"ended-master-0 done", "runs-master-0 one"} <= {
-            *cluster.stdout.read_text().splitlines()
-        }:
-            time.sleep(0.01)
+        first = {"ended-master-0 done", "runs-master-0 one"}
+        until(lambda: first <= {*cluster.stdout.read_text().splitlines()})
         cluster.api.call(end)
 
-    acting = threading.Thread(target=act)
-    acting.start()
-    code = cluster.run("logs", "ended", "runs")
-    acting.join()
+    with beside(act):
+        code = cluster.run("logs", "ended", "runs")
 
     assert code == ExitCode.SUCCEEDED
     assert sorted(cluster.out.splitlines()) == [

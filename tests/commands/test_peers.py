@@ -2,14 +2,13 @@
 
 import re
 import shlex
-import threading
-import time
 from pathlib import Path
 
 import pytest
 from commands.console import NAMESPACE, Console
 from fake_api import FakeApi
 from local.records import GONE, finished, header, record
+from waiting import beside, until
 
 from dlf.errors import ExitCode
 from dlf.frameworks import BY_NAME, job_kinds
@@ -73,15 +72,15 @@ def test_command_works(
     expected = ExitCode.SUCCEEDED
     if {"-w", "--watch"} & {*words}:
         expected = ExitCode.REJECTED
-        threading.Thread(target=_forbid_later, args=[filled]).start()
-
-    code = filled.run(*words[1:], *(["--dry-run"] if trains else []))
+        with beside(lambda: _forbid_later(filled)):
+            code = filled.run(*words[1:])
+    else:
+        code = filled.run(*words[1:], *(["--dry-run"] if trains else []))
 
     assert code == expected, filled.said
     assert not [line for line in filled.said if "no effect" in line]
 
 
 def _forbid_later(console: Console) -> None:
-    while "JOB2" not in console.stdout.read_text():
-        time.sleep(0.01)
+    until(lambda: "JOB2" in console.stdout.read_text())
     console.api.call(forbid_lists)

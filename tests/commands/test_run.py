@@ -1,7 +1,5 @@
 """`dlf run --file`: a resource written by hand."""
 
-import threading
-import time
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +7,7 @@ import pytest
 import yaml
 from commands.console import NAMESPACE, Console
 from fake_api import FakeApi
+from waiting import beside, until
 
 from dlf.errors import ExitCode
 
@@ -58,14 +57,11 @@ def test_resource_is_followed_to_its_result(cluster: Console, file: Path) -> Non
         api.store.patch(jobs, "by-hand", {"status": {"conditions": [failed]}})
 
     def act() -> None:
-        while not cluster.api.call(jobs):
-            time.sleep(0.01)
+        until(lambda: cluster.api.call(jobs))
         cluster.api.call(end)
 
-    acting = threading.Thread(target=act)
-    acting.start()
-    code = cluster.run("run", "-f", str(file))
-    acting.join()
+    with beside(act):
+        code = cluster.run("run", "-f", str(file))
 
     assert code == ExitCode.FAILED
     assert "PyTorchJob by-hand failed: Why: it is so" in cluster.said

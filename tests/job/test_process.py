@@ -2,20 +2,22 @@
 
 import os
 import signal
-import subprocess
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from subprocess import PIPE
 from typing import Any
 
 import pytest
 from fake_api import FakeApi
 from fake_api.thread import ApiThread
+from owned_process import OwnedProcess
+from waiting import until
 
 from dlf.errors import ExitCode
 
 NAMESPACE = "ml"
-Start = Callable[..., "subprocess.Popen[str]"]
+Start = Callable[..., OwnedProcess[str]]
 
 
 @pytest.fixture
@@ -25,26 +27,19 @@ def api(tmp_path: Path) -> Iterator[ApiThread]:
 
 
 @pytest.fixture
-def start(api: ApiThread, dlf_command: list[str]) -> Start:
+def start(api: ApiThread, dlf_command: list[str]) -> Iterator[Start]:
     """Starts `dlf pytorch --num_worker 1`, whose progress is on stderr."""
+    started: list[OwnedProcess[str]] = []
 
-    def start(*flags: str, **more: str) -> subprocess.Popen[str]:
+    def start(*flags: str, **more: str) -> OwnedProcess[str]:
         words = [*dlf_command, "pytorch", "--image", "i", "--num_worker", "1", *flags]
         env = {**os.environ, "KUBECONFIG": str(api.kubeconfig), **more}
-        return subprocess.Popen(
-            words, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-        )
+        started.append(OwnedProcess(words, env=env, stdout=PIPE, stderr=PIPE, text=True))
+        return started[-1]
 
-    return start
-
-
-def until(api: ApiThread, found: Callable[[FakeApi], Any]) -> Any:
-    """What this finds in the server, as soon as it finds something."""
-    deadline = time.monotonic() + 60
-    while not (thing := api.call(found)):
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
-    return thing
+    yield start
+    for process in started:
+        process.end()
 
 
 def jobs(api: FakeApi) -> list[dict[str, Any]]:
@@ -97,7 +92,7 @@ def test_signal_deletes_the_job_and_gives_its_code(
 ) -> None:
     """143 or 130, and nothing is left."""
     process = start()
-    until(api, jobs)
+    until(lambda: api.call(jobs))
     api.call(run_pod)
     process.send_signal(number)
     _, said = process.communicate(timeout=60)
@@ -112,9 +107,9 @@ def test_second_signal_ends_at_once(api: ApiThread, start: Start) -> None:
     """Without waiting for the deletion."""
     api.call(lambda server: setattr(server.store, "hold_deletions", True))
     process = start()
-    until(api, jobs)
+    until(lambda: api.call(jobs))
     process.send_signal(signal.SIGTERM)
-    until(api, lambda server: [r for r in server.requests if r.method == "DELETE"])
+    until(lambda: api.call(lambda server: [r for r in server.requests if r.method == "DELETE"]))
     began = time.monotonic()
     process.send_signal(signal.SIGTERM)
     process.communicate(timeout=60)
@@ -128,7 +123,7 @@ def test_kill_leaves_a_job_that_the_next_try_attaches_to(api: ApiThread, start: 
     """SIGKILL gives dlf no chance; the retry goes on with the same job."""
     task = {"KFJ_RUN_ID": "r", "KFJ_TASK_ID": "7"}
     first = start(**task)
-    until(api, jobs)
+    until(lambda: api.call(jobs))
     first.kill()
     first.communicate(timeout=60)
     second = start(**task)
@@ -149,7 +144,7 @@ def test_head_gets_its_line_and_the_job_its_result(
     report = tmp_path / "report.json"
     process = start("--report", str(report))
     assert process.stdout
-    until(api, jobs)
+    until(lambda: api.call(jobs))
     pod = api.call(run_pod)
     api.call(lambda server: server.logs.of(NAMESPACE, pod, "pytorch").write("first"))
     assert process.stdout.readline() == f"{pod} first\n"

@@ -135,7 +135,7 @@ def test_tls_says_that_a_client_certificate_is_missing(version: ssl.TLSVersion) 
             context.wrap_socket(connection, server_side=True)
 
     with socket.create_server(("127.0.0.1", 0)) as listener:
-        server = threading.Thread(target=refuse, args=(listener,))
+        server = threading.Thread(target=refuse, args=(listener,), daemon=True)
         server.start()
         url = f"https://127.0.0.1:{listener.getsockname()[1]}"
 

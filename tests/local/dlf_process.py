@@ -7,8 +7,7 @@ import uuid
 from pathlib import Path
 
 from owned_process import OwnedProcess
-
-PATIENCE = 30.0  # seconds until what should happen at once counts as not happening
+from waiting import PATIENCE
 
 
 class Dlf:
@@ -20,10 +19,10 @@ class Dlf:
         self.env: dict[str, str] = {}
         self._mark = f"dlf-test-{uuid.uuid4()}"
 
-    def start(self, *words: str, **env: str) -> OwnedProcess:
+    def start(self, *words: str, **env: str) -> OwnedProcess[bytes]:
         given = {"PATH": os.environ["PATH"], "HOME": "/nonexistent", "MARK": self._mark}
         given |= self.env | env
-        return OwnedProcess(
+        return OwnedProcess[bytes](
             [*self.command, *words],
             cwd=self.directory,
             env=given,

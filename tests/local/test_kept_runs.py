@@ -9,8 +9,9 @@ import time
 from pathlib import Path
 
 import pytest
-from local.dlf_process import PATIENCE, Dlf
+from local.dlf_process import Dlf
 from local.reading import LOCAL
+from waiting import PATIENCE, until
 
 HERE = ("--runtime", "local")
 
@@ -123,8 +124,8 @@ def test_run_whose_dlf_was_killed_is_told_as_such(
         name = wait_for_line(process)
         os.kill(reaper_of(process.pid), signal.SIGKILL)
         process.kill()
-    while (row := rows(kept)[0])["running"] != running:
-        time.sleep(0.02)
+    until(lambda: rows(kept)[0]["running"] == running)
+    (row,) = rows(kept)
     assert ("killed", 1) == (row["state"], row["total"])
     shown = kept.run("status", name, *HERE).stdout.decode()
     assert (

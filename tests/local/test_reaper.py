@@ -41,6 +41,6 @@ def test_members_are_found_by_mark_session_and_parent(
 def test_kill_returns_when_they_are_gone() -> None:
     """Processes with the mark are dead when it returns; one whose parent has not looked counts."""
     mark = f"test-{time.monotonic_ns()}"
-    with OwnedProcess(["sleep", "1000"], env={"MARK": mark}) as process:
+    with OwnedProcess[bytes](["sleep", "1000"], env={"MARK": mark}) as process:
         kill(mark, ())
         assert -9 == process.wait()

@@ -5,13 +5,13 @@ import contextlib
 import fcntl
 import os
 import socket
-import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from owned_process import OwnedProcess
 
 from dlf.footer import Footer
 from dlf.logs.writer import HIGH_WATER_BYTES, PIPE_BUF, OutputClosed, Writer
@@ -299,7 +299,7 @@ def test_writer_serves_a_socket() -> None:
         "asyncio.run(main())\n"
     )
     ours, theirs = socket.socketpair()
-    with subprocess.Popen([sys.executable, "-c", script], stdout=theirs.fileno()) as process:
+    with OwnedProcess[bytes]([sys.executable, "-c", script], stdout=theirs.fileno()) as process:
         theirs.close()
         got = b"".join(iter(lambda: ours.recv(65536), b""))
     ours.close()

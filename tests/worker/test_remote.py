@@ -3,11 +3,13 @@
 import os
 import secrets
 import socket
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
+from subprocess import DEVNULL, PIPE
 
 import pytest
+from owned_process import OwnedProcess
+from waiting import PATIENCE
 from worker.test_worker import PROJECT
 
 from dlf.worker import remote_protocol as protocol
@@ -32,16 +34,16 @@ class Job:
             "DLF_TOKEN_FILE": str(token),
             "TMPDIR": str(directory),
         }
-        self.pods: list[subprocess.Popen[str]] = []
+        self.pods: list[OwnedProcess[str]] = []
 
-    def pod(self, index: int, *words: str) -> subprocess.Popen[str]:
-        pod = subprocess.Popen(
+    def pod(self, index: int, *words: str) -> OwnedProcess[str]:
+        pod = OwnedProcess(
             [*self.command, "worker", "--remote", *words],
             env={**self.env, "VC_TASK_INDEX": str(index)},
             cwd=PROJECT,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
+            stdin=DEVNULL,
+            stdout=PIPE,
+            stderr=PIPE,
             text=True,
         )
         self.pods.append(pod)
@@ -61,7 +63,7 @@ class Job:
         """A connection to a pod that listens, however long it takes to start."""
         while True:
             try:
-                return socket.create_connection((self.hosts[index], self.port), timeout=30)
+                return socket.create_connection((self.hosts[index], self.port), timeout=PATIENCE)
             except ConnectionRefusedError:
                 assert self.pods[-1].poll() is None
 
@@ -71,8 +73,7 @@ def job(dlf_command: list[str], tmp_path: Path) -> Iterator[Job]:
     job = Job(dlf_command, tmp_path)
     yield job
     for pod in job.pods:
-        pod.kill()
-        pod.communicate()
+        pod.end()
 
 
 def test_ssh_runs_a_command_in_another_pod(job: Job) -> None:
@@ -103,10 +104,10 @@ def test_pdsh_runs_in_all_with_rank_and_host(job: Job) -> None:
 
 
 def test_signals_reach_the_command(job: Job) -> None:
+    trainer = 'trap "echo saved; exit 5" TERM; echo ready; sleep 1000 & wait'
     script = (
-        f'coproc ssh -n {job.hosts[1]} \'trap "echo saved; exit 5" TERM; echo ready; sleep 1000 &'
-        " wait'; read -r line <&${COPROC[0]}; echo $line; kill -TERM $COPROC_PID;"
-        " read -r line <&${COPROC[0]}; echo $line; wait $COPROC_PID; echo $?"
+        f"mkfifo $TMPDIR/out; ssh -n {job.hosts[1]} '{trainer}' >$TMPDIR/out & exec 3<$TMPDIR/out;"
+        " read -r line <&3; echo $line; kill -TERM $!; cat <&3; wait $!; echo $?"
     )
     assert (0, ["ready", "saved", "5"], []) == job.run(script)
 

@@ -99,7 +99,9 @@ def test_py_spy_of_the_image_is_asked_when_python_does_not_tell(
     script = tmp_path / "train.py"
     script.write_text("import sys; print('ready', flush=True); sys.stdin.read()")
     path = f"{tmp_path}:{os.environ['PATH']}"
-    with OwnedProcess([sys.executable, script], stdin=-1, stdout=-1, env={"PATH": path}) as process:
+    with OwnedProcess[bytes](
+        [sys.executable, script], stdin=-1, stdout=-1, env={"PATH": path}
+    ) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == b"ready\n"
         here = [*dlf_command, "stacks", "--here"]
