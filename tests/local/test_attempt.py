@@ -18,6 +18,8 @@ from dlf.manifest.jobs.pytorchjob import PyTorchJobSpec
 from dlf.manifest.manifest import Manifest
 from dlf.outcome.outcome import Outcome
 
+LONG = 60.0  # seconds: more than what a test does takes on a busy machine
+
 
 class Here:
     """Runs jobs in this process; keeps what they print and what is said about them."""
@@ -51,6 +53,13 @@ def here(tmp_path: Path) -> Here:
     return Here(tmp_path)
 
 
+@pytest.fixture
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pods may end by themselves after the job's success, however long a busy machine takes."""
+    monkeypatch.setattr(attempt, "DRAIN_SECONDS", LONG)
+    monkeypatch.setattr(attempt, "IDLE_SECONDS", LONG)
+
+
 def test_run_stops_workers_that_outlive_the_master(
     here: Here, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -63,6 +72,7 @@ def test_run_stops_workers_that_outlive_the_master(
     ) == outcome.warnings
 
 
+@pytest.mark.usefixtures("patient")
 @pytest.mark.parametrize(
     ("name", "flags", "volcano"),
     [
@@ -81,7 +91,7 @@ def test_run_ends_servers_with_the_workers(
     began = time.monotonic()
     outcome = here.run(rendered(name, volcano=volcano, command=command, **flags))
     assert (ExitCode.SUCCEEDED, ()) == (outcome.code, outcome.warnings)
-    assert time.monotonic() - began < attempt.SETTLE_SECONDS + attempt.KILL_GRACE_SECONDS
+    assert time.monotonic() - began < LONG
 
 
 @pytest.mark.parametrize(
@@ -92,14 +102,16 @@ def test_run_waits_after_success_while_pods_print(
 ) -> None:
     """A worker that goes on is given time until it has been silent, as on Kubernetes."""
     monkeypatch.setattr(attempt, "SETTLE_SECONDS", 0.0)
-    monkeypatch.setattr(attempt, "IDLE_SECONDS", 1.5)
-    command = f"[ $RANK = 0 ] || for i in 1 2 3 4 5 6 7 8 9 10; do echo $i; sleep {pause}; done"
+    monkeypatch.setattr(attempt, "DRAIN_SECONDS", LONG)
+    monkeypatch.setattr(attempt, "IDLE_SECONDS", 4.0)
+    command = f"[ $RANK = 0 ] || for i in $(seq 25); do echo $i; sleep {pause}; done"
     began = time.monotonic()
     outcome = here.run(rendered("pytorch", num_worker=2, command=command))
     assert (ExitCode.SUCCEEDED, ends) == (outcome.code, not outcome.warnings)
-    assert time.monotonic() - began < attempt.DRAIN_SECONDS / 2
+    assert time.monotonic() - began < LONG
 
 
+@pytest.mark.usefixtures("patient")
 @pytest.mark.parametrize(
     ("strict", "code", "failures"),
     [(False, ExitCode.SUCCEEDED, 0), (True, ExitCode.FAILED, 1)],
@@ -127,11 +139,17 @@ def test_run_reports_pods_that_fail_after_success(
     assert warning.endswith("rank 1): exit code 3")
 
 
-def test_run_has_succeeded_even_when_time_is_over_after_that(here: Here) -> None:
+@pytest.mark.usefixtures("patient")
+def test_run_has_succeeded_even_when_time_is_over_after_that(
+    here: Here, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The time limit is for the job, not for the workers that outlive it."""
+    monkeypatch.setattr(attempt, "SETTLE_SECONDS", 0.0)
     manifest = rendered("pytorch", num_worker=2, command="[ $RANK = 0 ] || sleep 1000")
-    outcome = here.run(manifest, timeout=2.0)
+    began = time.monotonic()
+    outcome = here.run(manifest, timeout=5.0)
     assert (ExitCode.SUCCEEDED, 1) == (outcome.code, len(outcome.warnings))
+    assert time.monotonic() - began < LONG
 
 
 def test_run_ends_with_the_lead(here: Here, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -189,8 +207,9 @@ def test_run_says_when_there_are_no_accelerators(here: Here) -> None:
     assert "the job asks for accelerators, and this machine has none: it runs without" in here.said
 
 
-def test_run_decides_the_same_each_time(here: Here) -> None:
+def test_run_decides_the_same_each_time(here: Here, monkeypatch: pytest.MonkeyPatch) -> None:
     """A rank that fails beside a Master that succeeds fails the job, whichever ends first."""
+    monkeypatch.setattr(attempt, "SETTLE_SECONDS", LONG)  # both ends are "beside" it
     manifest = rendered("pytorch", num_worker=2, command="exit $RANK")
     assert [ExitCode.FAILED] * 100 == [here.run(manifest).code for _ in range(100)]
 

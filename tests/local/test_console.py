@@ -89,6 +89,7 @@ def test_unfinished_line_is_shown_on_a_terminal(
 ) -> None:
     """The text after the last return, until the line is whole; never in a pipe or a file."""
     source, sink = os.pipe()
+    began = time.monotonic()
 
     async def scenario() -> tuple[bytes, bytes]:
         footer = Footer(sink) if terminal else None
@@ -106,7 +107,7 @@ def test_unfinished_line_is_shown_on_a_terminal(
         await asyncio.sleep(0)
         before = available(source)
         for _ in range(2):  # once, and not again while nothing comes
-            console.preview(time.monotonic() + silence)
+            console.preview(time.monotonic() + silence if silence else began)
             await asyncio.sleep(0)
         preview = available(source)
         goes_on.set()

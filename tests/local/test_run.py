@@ -109,7 +109,8 @@ def test_run_prints_as_on_kubernetes(dlf: Dlf) -> None:
 
 def test_run_collapses_what_all_ranks_say(dlf: Dlf) -> None:
     """--log_collapse: once, then how many repeated it, at the latest when the job has ended."""
-    done = dlf.run(*LOCAL, "--log_collapse", "--command", "echo same")
+    together = "touch $RANK; until [ -e 0 -a -e 1 -a -e 2 ]; do sleep 0.01; done"
+    done = dlf.run(*LOCAL, "--log_collapse", "--command", f"{together}; echo same")
     messages = sorted(line.split(" ", 1)[1] for line in done.stdout.decode().splitlines())
     assert ["[and 2 other pods] same", "same"] == messages
 
