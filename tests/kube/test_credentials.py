@@ -4,7 +4,6 @@ import asyncio
 import datetime
 import json
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +14,7 @@ from fake_api.http_server import Request
 from kube.scenario import cluster, scenario
 from typing_extensions import override
 from virtual_loop import run
+from waiting import until
 
 from dlf.errors import Rejected, UsageError
 from dlf.kube import exec_plugin
@@ -326,12 +326,14 @@ def runs(pid: str) -> bool:
 
 def test_plugin_that_hangs_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It is killed after its time, with its children, which hold its end of the pipe."""
-    monkeypatch.setattr(exec_plugin, "TIMEOUT_SECONDS", 2.0)
     child = tmp_path / "child"
     code = (
         "import pathlib, subprocess, time\n"
         "child = subprocess.Popen(['sleep', '600'])\n"
-        f"pathlib.Path({str(child)!r}).write_text(str(child.pid))\n"
+        f"file = pathlib.Path({str(child)!r})\n"
+        "made = file.with_suffix('.new')\n"
+        "made.write_text(str(child.pid))\n"
+        "made.replace(file)\n"
         "time.sleep(600)\n"
     )
     config = ClusterConfig(
@@ -342,14 +344,15 @@ def test_plugin_that_hangs_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
     async def act() -> None:
         async with KubeClient(config) as client:
-            with pytest.raises(UsageError, match="did not end within 2 s"):
+            with pytest.raises(UsageError, match=f"did not end within {seconds} s"):
                 await client.list(POD, "ml", Pod)
 
-    asyncio.run(act())
-    end = time.monotonic() + 60  # the kernel needs a moment for what it was told
-    while runs(child.read_text()):
-        assert time.monotonic() < end
-        time.sleep(0.01)
+    for seconds in (1, 10, 60):  # a busy machine may need more until it has started its child
+        monkeypatch.setattr(exec_plugin, "TIMEOUT_SECONDS", float(seconds))
+        asyncio.run(act())
+        if child.exists():
+            break
+    until(lambda: not runs(child.read_text()))
 
 
 def test_plugin_gives_a_client_certificate(tmp_path: Path) -> None:

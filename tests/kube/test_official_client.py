@@ -99,7 +99,7 @@ def test_official_client_watches_the_fake_server(server: ApiThread, official: An
     core = k8s.client.CoreV1Api(official)
     seen = []
     watch = k8s.watch.Watch()
-    for event in watch.stream(core.list_namespaced_pod, "ml", timeout_seconds=10):
+    for event in watch.stream(core.list_namespaced_pod, "ml", timeout_seconds=60):
         seen.append((event["type"], event["object"].status.phase))
         match event["type"]:
             case "ADDED":

@@ -65,6 +65,8 @@ def test_poller_does_not_call_back_for_what_another_callback_removed(
         for index, fd in enumerate(fds):
             poller.add(fd, partial(on_readable, index))
             pairs[index][1].send(b"x")
+        while not called:
+            await asyncio.sleep(0)
         await asyncio.sleep(0.01)
 
     asyncio.run(scenario())

@@ -11,6 +11,7 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 from fake_api.certificates import Authority
+from waiting import PATIENCE
 
 from dlf.kube import connect
 from dlf.kube.connect import connect_tcp
@@ -57,12 +58,12 @@ def talk(
         server = await asyncio.start_server(serve_and_close, "127.0.0.1", 0, ssl=context)
         port = server.sockets[0].getsockname()[1]
         async with server:
-            stream = await connect_tcp("127.0.0.1", port, 5)
+            stream = await connect_tcp("127.0.0.1", port, PATIENCE)
             if tls:
                 trust = ssl.create_default_context(cadata=authority.pem.decode())
                 await stream.start_tls(trust, "127.0.0.1")
             try:
-                async with asyncio.timeout(5):
+                async with asyncio.timeout(PATIENCE):
                     await client(stream)
             finally:
                 stream.close()
@@ -105,8 +106,8 @@ def test_socket_that_nobody_reads_costs_no_time(tls: bool) -> None:
 
     async def client(stream: SocketStream) -> None:
         got = await stream.receive()
-        await asyncio.sleep(0.05)
-        assert not running_poller()._callbacks
+        while running_poller()._callbacks:
+            await asyncio.sleep(0.01)
         assert MEGABYTES == got + await read_all(stream)
 
     talk(send_all, client, tls=tls)
@@ -199,7 +200,7 @@ def test_socket_gives_what_came_before_a_broken_record() -> None:
             connection.recv(1)
 
     async def scenario() -> None:
-        stream = await connect_tcp("127.0.0.1", listener.getsockname()[1], 5)
+        stream = await connect_tcp("127.0.0.1", listener.getsockname()[1], PATIENCE)
         trust = ssl.create_default_context(cadata=authority.pem.decode())
         await stream.start_tls(trust, "127.0.0.1")
         assert b"good" == await stream.receive()
@@ -208,10 +209,10 @@ def test_socket_gives_what_came_before_a_broken_record() -> None:
                 await stream.receive()
         stream.close()
 
-    server = threading.Thread(target=serve)
+    server = threading.Thread(target=serve, daemon=True)
     server.start()
     with listener:
-        asyncio.run(asyncio.wait_for(scenario(), 5))
+        asyncio.run(asyncio.wait_for(scenario(), PATIENCE))
         server.join()
 
 
@@ -223,7 +224,7 @@ def test_socket_trusts_nobody_unknown() -> None:
         server = await asyncio.start_server(keep_silent, "127.0.0.1", 0, ssl=authority.server())
         async with server:
             port = server.sockets[0].getsockname()[1]
-            stream = await connect_tcp("127.0.0.1", port, 5)
+            stream = await connect_tcp("127.0.0.1", port, PATIENCE)
             with pytest.raises(ssl.SSLCertVerificationError):
                 await stream.start_tls(ssl.create_default_context(), "127.0.0.1")
             stream.close()
@@ -236,7 +237,7 @@ def test_socket_says_that_nobody_listens() -> None:
     with socket.create_server(("127.0.0.1", 0)) as unused:
         port = unused.getsockname()[1]
     with pytest.raises(ConnectionRefusedError):
-        asyncio.run(connect_tcp("127.0.0.1", port, 5))
+        asyncio.run(connect_tcp("127.0.0.1", port, PATIENCE))
 
 
 def test_socket_tries_every_address_of_a_host(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -250,7 +251,7 @@ def test_socket_tries_every_address_of_a_host(monkeypatch: pytest.MonkeyPatch) -
             return addresses
 
         monkeypatch.setattr(connect, "_resolve", resolve)
-        again = await connect_tcp("two.example", port, 5)
+        again = await connect_tcp("two.example", port, PATIENCE)
         assert MEGABYTES == await read_all(again)
         again.close()
 
@@ -263,7 +264,7 @@ def test_socket_asks_for_the_addresses_of_a_name() -> None:
         port = listener.getsockname()[1]
 
         async def scenario() -> None:
-            (await connect_tcp("localhost", port, 5)).close()
+            (await connect_tcp("localhost", port, PATIENCE)).close()
 
         asyncio.run(scenario())
 
