@@ -34,7 +34,8 @@ def run(argv: Sequence[str], edge: Edge) -> ExitCode:
 
 def _delete_local(names: Sequence[str], edge: Edge) -> bool:
     from dlf.local.recorder import state_directory
-    from dlf.local.stored_runs import delete_run, find_run
+    from dlf.local.removal import delete_run
+    from dlf.local.stored_runs import find_run
 
     directory = state_directory(edge.env)
     runs = [find_run(directory, name) for name in names]

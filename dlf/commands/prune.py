@@ -80,15 +80,16 @@ async def _prune(which: PruneFilter, connection: Connection, edge: Edge) -> bool
 
 def _prune_local(which: PruneFilter, edge: Edge) -> bool:
     from dlf.local.recorder import state_directory
-    from dlf.local.stored_runs import delete_run, stored_runs
+    from dlf.local.removal import delete_run
+    from dlf.local.stored_runs import stored_runs
 
     oldest = datetime.datetime.now(datetime.UTC) - datetime.timedelta(seconds=which.older_than)
     old = [
-        (run, run.history.end.time)
+        (run, ended)
         for run in stored_runs(state_directory(edge.env))
-        if run.history.end and datetime.datetime.fromisoformat(run.history.end.time) < oldest
+        if (ended := run.ended_at()) and ended < oldest
     ]
-    _announce([(run.name, time) for run, time in old], which, edge)
+    _announce([(run.name, ended.isoformat()) for run, ended in old], which, edge)
     gone = [which.dry_run or delete_run(run, edge.notify) for run, _ in old]
     return all(gone)
 

@@ -92,10 +92,11 @@ def _reason(run: StoredRun, running: int) -> str:
             return ""
         case Launcher.GONE:
             left = "nothing of it runs"
-            if run.has_processes():
+            if run.processes():
                 what = f"{running} of its pods" if running else "processes of its pods"
                 left = f"{what} still run: dlf delete --runtime local ends them"
             pid = header.launcher.pid
-            return f"its dlf, process {pid}, is gone without a result, as after SIGKILL; {left}"
+            why = "as after SIGKILL, or when its end could not be written"
+            return f"its dlf, process {pid}, is gone without a result, {why}; {left}"
         case Launcher.ELSEWHERE:
             return f"it was started on {header.place.host}, which cannot be seen from here"

@@ -18,6 +18,7 @@ from dlf.logs.log_files import LogFiles
 from dlf.logs.log_options import LogOptions
 from dlf.logs.preview import LinePreview
 from dlf.logs.renderer import LineRenderer
+from dlf.logs.timestamps import common_timestamp_width
 from dlf.logs.writer import OutputClosed, Writer
 
 _CLOSE_FLUSH_SECONDS = 3.0
@@ -139,13 +140,16 @@ class Console:
         if not block:
             return
         lines = block[:-1].split(b"\n")
-        if not output.has_times:
+        width = TIME_BYTES
+        if output.has_times:
+            width = common_timestamp_width(lines)  # 0 for a log that is damaged
+        else:
             last.add(lines)
             timestamp = datetime.now(UTC).isoformat(timespec="microseconds")[:-6].encode() + b"Z "
             lines = [timestamp + line for line in lines]
             if self._keep:
                 self._keep(output.target, lines)
-        text = output.renderer.render(Batch(lines, TIME_BYTES), b"", time.monotonic())
+        text = output.renderer.render(Batch(lines, width), b"", time.monotonic())
         if text:
             await self._write(text)
 

@@ -23,6 +23,12 @@ class Place(msgspec.Struct, frozen=True):
     boot: str
     pid_namespace: int
 
+    def has_processes_of(self, other: "Place") -> bool:
+        """Whether process numbers mean the same here; a running machine may change its name."""
+        if not self.boot:
+            return self == other
+        return (self.boot, self.pid_namespace) == (other.boot, other.pid_namespace)
+
 
 class ProcessIdentity(msgspec.Struct, frozen=True):
     """A process of one place, which no later process is taken for.

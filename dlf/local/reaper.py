@@ -99,9 +99,9 @@ def kill(mark: str, sessions: Collection[int]) -> None:
         time.sleep(_POLL_SECONDS)
 
 
-def is_running(mark: str, sessions: Collection[int]) -> bool:
-    """Whether any process with the mark, of the sessions, or below them runs."""
-    return bool(job_processes(mark.encode(), sessions, _snapshot()))
+def running(mark: str, sessions: Collection[int]) -> set[int]:
+    """The processes with the mark, of the sessions, or below them that run."""
+    return job_processes(mark.encode(), sessions, _snapshot())
 
 
 def job_processes(

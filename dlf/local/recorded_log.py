@@ -12,9 +12,11 @@ from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO
 
+from dlf.logs.open_files import OpenFiles
+
 PIECE_BYTES = 8 << 20
 KEPT_PIECES = 2
-_READ_BYTES = 1 << 20
+_READ_BYTES = 1 << 16  # of each log, of which there may be many
 
 
 class LogPieces:
@@ -27,20 +29,26 @@ class LogPieces:
     def __init__(self, directory: Path) -> None:
         self._directory = directory
         self._numbers: dict[str, int] = {}  # of the piece that is written, by log
+        self._files = OpenFiles()
 
     def write(self, name: str, lines: Sequence[bytes]) -> None:
-        """Append whole lines to a log. Opens the file each time: there may be many logs.
+        """Append whole lines to a log.
 
         Raises:
             OSError: the file system refuses.
         """
         number = self._numbers.get(name, 0)
-        with _piece(self._directory, name, number).open("ab", buffering=0) as file:
-            file.write(b"".join([line + b"\n" for line in lines]))
-            size = file.tell()
-        if size >= PIECE_BYTES:
+        path = _piece(self._directory, name, number)
+        file = self._files.get(path)
+        file.write(b"\n".join((*lines, b"")))
+        if file.tell() >= PIECE_BYTES:
+            self._files.close(path)
             self._numbers[name] = number + 1
             _piece(self._directory, name, number + 1 - KEPT_PIECES).unlink(missing_ok=True)
+
+    def close(self) -> OSError | None:
+        """Close the files; an error of it means that something was not written."""
+        return self._files.close_all()
 
 
 class LogReader:

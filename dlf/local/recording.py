@@ -7,9 +7,9 @@ from dlf.frameworks import kind_of
 from dlf.local.job import LocalJob
 from dlf.local.process_identity import this_place, this_process
 from dlf.local.recorder import Recorder, state_directory
+from dlf.local.removal import open_record
 from dlf.local.result import end_by_error
 from dlf.local.run_record import RecordedPod, RunHeader, now
-from dlf.local.stored_runs import open_record
 from dlf.manifest.manifest import Manifest
 from dlf.manifest.names import task_title
 

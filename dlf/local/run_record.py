@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from datetime import UTC, datetime
+from typing import Annotated
 
 import msgspec
 
@@ -12,6 +13,12 @@ from dlf.logs.instances import Target
 def now() -> str:
     """The time, RFC 3339 in UTC."""
     return datetime.now(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
+
+
+def _check_time(text: str) -> None:
+    """Raise ValueError for what is no time with a zone: others are compared with it."""
+    if datetime.fromisoformat(text).tzinfo is None:
+        raise ValueError("the time has no zone")
 
 
 class RecordedPod(msgspec.Struct, frozen=True, kw_only=True):
@@ -44,9 +51,13 @@ class RunHeader(msgspec.Struct, frozen=True, kw_only=True):
     created: str
     place: Place
     launcher: ProcessIdentity
-    mark: str
+    mark: Annotated[str, msgspec.Meta(min_length=8)]  # an empty one is in every environment
     scratch: str
     pods: list[RecordedPod]
+
+    def __post_init__(self) -> None:
+        """Raise ValueError for a header that is damaged."""
+        _check_time(self.created)
 
 
 class ContainerStarted(msgspec.Struct, frozen=True, kw_only=True, tag="started"):
@@ -83,6 +94,10 @@ class RunEnded(msgspec.Struct, frozen=True, kw_only=True, tag="finished"):
     state: str
     reason: str
     time: str
+
+    def __post_init__(self) -> None:
+        """Raise ValueError for an event that is damaged."""
+        _check_time(self.time)
 
 
 RunEvent = ContainerStarted | ContainerEnded | RunEnded

@@ -1,34 +1,26 @@
-"""The runs that are kept on disk: found, brought up to date, deleted."""
+"""The runs that are kept on disk: found, and brought up to date."""
 
 import enum
 import os
-import shutil
-import signal
-import time
-from collections.abc import Callable
+from collections.abc import Iterator
 from contextlib import suppress
+from datetime import UTC, datetime
 from pathlib import Path
 
 import msgspec
 
 from dlf.errors import JobNotFound, UsageError, similar
-from dlf.local.process_identity import ProcessIdentity, this_place
-from dlf.local.reaper import is_running, kill
+from dlf.local.process_identity import this_place
+from dlf.local.reaper import running
 from dlf.local.recorded_log import LogReader
-from dlf.local.recorder import EVENTS, HEADER, LOGS, Recorder
+from dlf.local.recorder import EVENTS, HEADER, LOGS
 from dlf.local.run_record import ContainerStarted, RunEvent, RunHeader, RunHistory
 from dlf.logs.instances import Target
 from dlf.logs.lines import LineBuffer
 from dlf.logs.log_files import file_name
 
-KEPT_RUNS = 20
-"""Runs that are kept; the oldest ended ones make room when another one begins."""
-
-STOP_SECONDS = 20.0
-"""Seconds that a dlf gets after SIGTERM: it gives its pods 3, and the reader of its output 3."""
-
-_POLL_SECONDS = 0.05
 _READ_BYTES = 1 << 20
+_DAMAGED = (ValueError, RecursionError)  # what decoding raises; msgspec's errors are ValueErrors
 
 
 class Launcher(enum.Enum):
@@ -48,7 +40,7 @@ class StoredRun:
         launcher: whether its dlf still runs.
 
     Raises:
-        OSError, msgspec.MsgspecError: there is no run in the directory.
+        OSError, ValueError, RecursionError: there is no run in the directory.
     """
 
     def __init__(self, directory: Path) -> None:
@@ -78,7 +70,7 @@ class StoredRun:
             while chunk := file.read(_READ_BYTES):
                 self._position += len(chunk)
                 for line in self._lines.feed(chunk).splitlines():
-                    with suppress(msgspec.MsgspecError):  # of a later version
+                    with suppress(*_DAMAGED):  # or of a later version
                         self.history.apply(msgspec.json.decode(line, type=RunEvent))
 
     def running(self) -> dict[str, ContainerStarted]:
@@ -88,26 +80,67 @@ class StoredRun:
         found = self.history.open_instances()
         return {pod: each for pod, each in found.items() if each.process.is_alive()}
 
-    def has_processes(self) -> bool:
-        """Whether any process of it runs here, be it one that left its pod's session."""
+    def processes(self) -> set[int]:
+        """All of its processes that run here, also those that left their pod's session."""
         if self.launcher is Launcher.ELSEWHERE:
-            return False
-        return is_running(self.history.header.mark, self.sessions())
+            return set()
+        return running(self.history.header.mark, self.sessions())
 
     def sessions(self) -> set[int]:
         """The sessions of the containers that run here."""
         return {each.process.pid for each in self.running().values()}
 
+    def ended_at(self) -> datetime | None:
+        """When it ended: for a run that was killed, when something was kept of it last.
+
+        None while something of it runs, and for one elsewhere of which no end is known.
+        """
+        if self.history.end:
+            return datetime.fromisoformat(self.history.end.time)
+        if self.launcher is not Launcher.GONE or self.processes():
+            return None
+        return self.written_at()
+
+    def written_at(self) -> datetime:
+        """When something was kept of it last."""
+        return datetime.fromtimestamp(
+            max((each.st_mtime for each in self._files()), default=0), UTC
+        )
+
+    def size(self) -> int:
+        """Bytes of its files."""
+        return sum(each.st_size for each in self._files())
+
     def log(self, target: Target) -> LogReader:
         """A reader of what one start of a container has printed."""
         return LogReader(self.directory / LOGS, file_name(target))
 
+    def _files(self) -> Iterator[os.stat_result]:
+        for directory in (self.directory, self.directory / LOGS):
+            with suppress(OSError), os.scandir(directory) as entries:
+                for entry in entries:
+                    with suppress(OSError):  # it was removed just now
+                        yield entry.stat(follow_symlinks=False)
+
 
 def stored_runs(directory: Path | None) -> list[StoredRun]:
-    """The runs in a directory, the newest first; what is no run is left out."""
+    """The runs in a directory, the newest first; what is no run is left out.
+
+    Raises:
+        UsageError: the directory cannot be read.
+    """
+    try:
+        paths = list(directory.iterdir()) if directory else []
+    except FileNotFoundError:
+        return []
+    except OSError as error:
+        raise UsageError(
+            f"cannot read {directory}, where runs are kept: {error.strerror}",
+            "set XDG_STATE_HOME to the directory that has them",
+        ) from None
     found = []
-    for path in directory.iterdir() if directory and directory.is_dir() else ():
-        with suppress(OSError, msgspec.MsgspecError):
+    for path in paths:
+        with suppress(OSError, *_DAMAGED):
             found.append(StoredRun(path))
     return sorted(found, key=lambda run: run.history.header.created, reverse=True)
 
@@ -117,6 +150,7 @@ def find_run(directory: Path | None, name: str) -> StoredRun:
 
     Raises:
         JobNotFound: there is none; it proposes the nearest name.
+        UsageError: the directory cannot be read.
     """
     runs = {run.history.header.name: run for run in stored_runs(directory)}
     if name not in runs:
@@ -128,74 +162,10 @@ def find_run(directory: Path | None, name: str) -> StoredRun:
     return runs[name]
 
 
-def open_record(
-    directory: Path | None, header: RunHeader, notify: Callable[[str], None]
-) -> Recorder:
-    """Begin the record of a run; the oldest runs of which nothing is left make room.
-
-    Args:
-        directory: of all runs; None to keep nothing.
-        header: of the run.
-        notify: prints a line of dlf's own.
-    """
-    runs = stored_runs(directory)
-    ended = [run for run in runs if run.history.end or run.launcher is Launcher.GONE]
-    ended = [run for run in ended if run.history.end or not run.has_processes()]
-    if any(run.history.header.name == header.name for run in runs if run not in ended):
-        notify(f"another job {header.name} runs on this machine: this one is not kept for dlf list")
-        directory = None
-    for run in ended[KEPT_RUNS - 1 :]:
-        shutil.rmtree(run.directory, ignore_errors=True)
-    return Recorder(directory, header, notify)
-
-
-def delete_run(run: StoredRun, notify: Callable[[str], None]) -> bool:
-    """Stop a run if it goes on, kill what is left of it, and remove its record.
-
-    Returns:
-        Whether nothing of it is left.
-
-    Raises:
-        UsageError: its processes are out of reach.
-    """
-    header = run.history.header
-    if run.launcher is Launcher.ELSEWHERE and not run.history.end:
-        raise UsageError(
-            f"{header.name!r} was started on {header.place.host}, whose processes cannot be seen"
-            " from here",
-            f"delete it there; or remove {run.directory}, if that is no more",
-        )
-    notify(f"deleting {run.name}")
-    if run.launcher is Launcher.RUNNING and not run.history.end:  # else it ends by itself
-        _stop(header.launcher)
-        run.refresh()
-    if run.launcher is not Launcher.ELSEWHERE:
-        kill(header.mark, run.sessions())
-        if run.has_processes():
-            return False
-        if header.mark in header.scratch:
-            shutil.rmtree(header.scratch, ignore_errors=True)
-    shutil.rmtree(run.directory, ignore_errors=True)
-    return not run.directory.exists()
-
-
 def _launcher(header: RunHeader) -> Launcher:
     here, there = this_place(), header.place
-    if here == there:
+    if here.has_processes_of(there):
         return Launcher.RUNNING if header.launcher.is_alive() else Launcher.GONE
     # After a restart of the machine nothing of before runs.
     restarted = here.host == there.host and here.boot != there.boot
     return Launcher.GONE if restarted else Launcher.ELSEWHERE
-
-
-def _stop(launcher: ProcessIdentity) -> None:
-    """SIGTERM, which lets the dlf stop its pods, and SIGKILL if it does not end."""
-    for number in (signal.SIGTERM, signal.SIGKILL):
-        deadline = time.monotonic() + STOP_SECONDS
-        with suppress(ProcessLookupError):
-            if launcher.is_alive():
-                os.kill(launcher.pid, number)
-        while launcher.is_alive():
-            if time.monotonic() > deadline:
-                break
-            time.sleep(_POLL_SECONDS)

@@ -49,7 +49,10 @@ class LineFilter:
     def _has_begun(self, timestamp: bytes) -> bool:
         if self._since is None or not timestamp:
             return True
-        time = _parsed(timestamp.decode())
+        try:
+            time = _parsed(timestamp.decode())
+        except ValueError:  # a log that is damaged
+            return True
         return time > self._since or (self._inclusive and time == self._since)
 
     def _matches(self, message: bytes) -> bool:

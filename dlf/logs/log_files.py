@@ -1,14 +1,11 @@
 """`--log_dir`: one file per container instance, with its messages as they were written."""
 
-from collections import OrderedDict
 from collections.abc import Callable
 from pathlib import Path
-from typing import BinaryIO
 
 from dlf.errors import UsageError
 from dlf.logs.instances import Target
-
-_MAX_OPEN_FILES = 64  # well below any limit of descriptors
+from dlf.logs.open_files import OpenFiles
 
 
 def file_name(target: Target) -> str:
@@ -42,8 +39,8 @@ class LogFiles:
         self._notify = notify
         self._failed = False
         self._directory = Path(directory)
-        self._open: OrderedDict[str, BinaryIO] = OrderedDict()
-        self._begun: set[str] = set()
+        self._files = OpenFiles()
+        self._begun: set[Path] = set()
         try:
             self._directory.mkdir(parents=True, exist_ok=True)
         except OSError as error:
@@ -55,33 +52,20 @@ class LogFiles:
         """Append whole lines."""
         if self._failed:
             return
+        path = self._directory / file_name(target)
         try:
-            self._file(file_name(target)).write(lines)
+            self._files.get(path, anew=path not in self._begun).write(lines)
+            self._begun.add(path)
         except OSError as error:
             self._fail(error)
 
     def close(self) -> None:
         """Close every file. A file system over the network may refuse only now what was written."""
-        while self._open:
-            try:
-                self._open.popitem()[1].close()
-            except OSError as error:
-                self._fail(error)
+        if error := self._files.close_all():
+            self._fail(error)
 
     def _fail(self, error: OSError) -> None:
         if not self._failed:
             self._failed = True
             words = "files are incomplete, and no more is written"
             self._notify(f"--log_dir `{self._directory}`: {error.strerror}; {words}")
-
-    def _file(self, name: str) -> BinaryIO:
-        file = self._open.get(name)
-        if file is None:
-            file = (self._directory / name).open("ab" if name in self._begun else "wb", buffering=0)
-            self._begun.add(name)
-            self._open[name] = file
-            if len(self._open) > _MAX_OPEN_FILES:
-                self._open.popitem(last=False)[1].close()
-        else:
-            self._open.move_to_end(name)
-        return file

@@ -12,4 +12,6 @@ def dlf(dlf_command: list[str], tmp_path: Path) -> Iterator[Dlf]:
     """dlf; whatever the test did with it, no process of its jobs is left in the end."""
     runner = Dlf(dlf_command, tmp_path)
     yield runner
-    assert [] == runner.left_over()
+    left = runner.left_over()
+    runner.kill_left_over()
+    assert [] == left

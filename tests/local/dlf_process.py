@@ -1,9 +1,11 @@
 """dlf as a process: the module in this interpreter, or the built executable (--binary)."""
 
 import os
+import signal
 import subprocess
 import time
 import uuid
+from contextlib import suppress
 from pathlib import Path
 
 from owned_process import OwnedProcess
@@ -44,14 +46,19 @@ class Dlf:
         deadline = time.monotonic() + PATIENCE
         while (found := self._with_mark()) and time.monotonic() < deadline:
             time.sleep(0.02)
-        return found
+        return list(found.values())
 
-    def _with_mark(self) -> list[str]:
-        found = []
+    def kill_left_over(self) -> None:
+        """End them: a test that failed leaves nothing either."""
+        for pid in self._with_mark():
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+
+    def _with_mark(self) -> dict[int, str]:
+        found = {}
         for process in Path("/proc").glob("[0-9]*"):
-            try:
+            with suppress(OSError):
                 if self._mark.encode() in (process / "environ").read_bytes():
-                    found.append((process / "cmdline").read_bytes().replace(b"\0", b" ").decode())
-            except OSError:
-                continue
+                    command = (process / "cmdline").read_bytes().replace(b"\0", b" ")
+                    found[int(process.name)] = command.decode()
         return found

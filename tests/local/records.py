@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from dlf.local.process_identity import ProcessIdentity, this_place, this_process
+from dlf.local.process_identity import Place, ProcessIdentity, this_place, this_process
 from dlf.local.recorder import Recorder
 from dlf.local.run_record import (
     ContainerEnded,
@@ -14,6 +14,8 @@ from dlf.local.run_record import (
     RunEnded,
     RunHeader,
 )
+
+OTHER_HOST = Place("another", "another", this_place().pid_namespace)
 
 GONE = ProcessIdentity(1, 1)
 """Process 1 is there, but was not started at this time."""

@@ -11,7 +11,10 @@ from pathlib import Path
 import pytest
 from local.dlf_process import Dlf
 from local.reading import LOCAL
+from local.records import finished, header, record, started
 from waiting import PATIENCE, until
+
+from dlf.local.run_record import RecordedPod
 
 HERE = ("--runtime", "local")
 
@@ -129,8 +132,8 @@ def test_run_whose_dlf_was_killed_is_told_as_such(
     assert ("killed", 1) == (row["state"], row["total"])
     shown = kept.run("status", name, *HERE).stdout.decode()
     assert (
-        f"killed (its dlf, process {process.pid}, is gone without a result, as after SIGKILL;"
-        f" {left}: dlf delete --runtime local ends them)"
+        f"killed (its dlf, process {process.pid}, is gone without a result, as after SIGKILL, or"
+        f" when its end could not be written; {left}: dlf delete --runtime local ends them)"
     ) in shown
     logs = kept.run("logs", name, *HERE)  # which does not wait for an end that cannot come
     assert f"{name}-master-0 ready\n" == logs.stdout.decode()
@@ -299,3 +302,75 @@ def test_run_that_could_not_begin_is_told(kept: Dlf) -> None:
         details["reason"],
         details["pods"][0]["state"],
     )
+
+
+@pytest.mark.parametrize(
+    "state",
+    [
+        pytest.param("{}/file", id="a file"),
+        pytest.param("{}/loop", id="a link to itself"),
+        pytest.param("{}/" + "x" * 300, id="too long a name"),
+        pytest.param("/proc/none", id="a file system that makes no directories"),
+    ],
+)
+def test_job_does_not_depend_on_its_record(kept: Dlf, state: str) -> None:
+    """One line says that it is not kept."""
+    (kept.directory / "file").touch()
+    (kept.directory / "loop").symlink_to("loop")
+    directory = state.format(kept.directory)
+    kept.env["XDG_STATE_HOME"] = directory
+    done = kept.run(*LOCAL, "--num_worker", "2", "--command", "echo $RANK")
+    assert (0, {"0", "1"}) == (
+        done.returncode,
+        {line.split()[1] for line in done.stdout.decode().splitlines()},
+    )
+    told = [line for line in done.stderr.decode().splitlines() if directory in line]
+    assert 1 == len(told)
+    assert told[0].startswith(f"dlf: cannot keep a record of this run in {directory}/dlf/local (")
+
+
+@pytest.mark.parametrize("command", ["list", "status", "logs", "delete", "prune"])
+def test_directory_that_cannot_be_read_is_an_error(kept: Dlf, command: str) -> None:
+    """Of one line, for each command."""
+    (kept.directory / "state").touch()
+    words = {"list": [], "prune": ["--older_than", "1s"]}.get(command, ["job"])
+    done = kept.run(command, *words, *HERE)
+    assert (
+        2,
+        b"",
+        f"dlf: cannot read {kept.directory}/state/dlf/local, where runs are kept: Not a directory;"
+        " set XDG_STATE_HOME to the directory that has them\n",
+    ) == (done.returncode, done.stdout, done.stderr.decode())
+    completed = kept.run("__complete", "--", "delete", *HERE, "")
+    assert (0, b"", b"") == (completed.returncode, completed.stdout, completed.stderr)
+
+
+DAMAGES = [b"", b"2026-01", b"\n\n\n", b"\xff" * 40 + b"\n", b"\0" * 5000, b"no time\nat all\n"]
+
+
+@pytest.mark.parametrize(
+    "flags",
+    [
+        [],
+        ["--log_format", "json"],
+        ["--timestamps"],
+        ["--since", "1h"],
+        ["--tail", "1"],
+        ["--log_collapse"],
+        ["--log_dir", "copies"],
+    ],
+    ids=lambda flags: flags[0] if flags else "plain",
+)
+def test_damaged_log_makes_no_traceback(kept: Dlf, flags: list[str]) -> None:
+    """A disk that was full, or a machine that lost its power, left half a line."""
+    pods = [
+        RecordedPod(pod=f"job-worker-{rank}", role="worker", rank=rank, container="c")
+        for rank in range(len(DAMAGES))
+    ]
+    runs = kept.directory / "state/dlf/local"
+    events = [started(each.pod) for each in pods]
+    record(runs, header(pods=pods), *events, finished()).close()
+    for pod, damage in zip(pods, DAMAGES, strict=True):
+        (runs / f"job/logs/{pod.pod}.c.log.0").write_bytes(damage)
+    done = kept.run("logs", "job", *HERE, *flags)
+    assert (0, b"") == (done.returncode, done.stderr)

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from dlf.local import recorded_log
 from dlf.local.recorded_log import LogPieces, LogReader
+from dlf.logs.open_files import MAX_OPEN_FILES
 
 
 @pytest.fixture
@@ -48,6 +49,7 @@ def test_reader_that_keeps_up_gets_every_byte(
     read += read_all(reader)
     assert (written, False) == (read, reader.has_gap)
     reader.close()
+    pieces.close()
 
 
 def test_log_is_bounded(small_pieces: None, tmp_path: Path) -> None:
@@ -61,6 +63,7 @@ def test_log_is_bounded(small_pieces: None, tmp_path: Path) -> None:
     assert [b"line %04d" % number for number in range(90, 100)] == lines
     assert reader.has_gap
     pieces.write("a.log", [b"in the next piece"])
+    pieces.close()
     assert ["a.log.10", "a.log.9"] == sorted(path.name for path in tmp_path.iterdir())
 
 
@@ -74,6 +77,7 @@ def test_reader_that_falls_behind_finds_a_gap(small_pieces: None, tmp_path: Path
         pieces.write("a.log", [b"line %04d" % number])
     text = read_all(reader)
     reader.close()
+    pieces.close()
     assert text.startswith(b"line 0000\n")  # of the piece that it had open
     assert text.endswith(b"line 0099\n")
     assert reader.has_gap
@@ -82,9 +86,25 @@ def test_reader_that_falls_behind_finds_a_gap(small_pieces: None, tmp_path: Path
 def test_reader_waits_for_a_log_that_has_not_begun(tmp_path: Path) -> None:
     """Also when another log's name begins in the same way, or is a pattern."""
     reader = LogReader(tmp_path, "a[0].log")
-    LogPieces(tmp_path).write("a[0].log.more", [b"another"])
-    LogPieces(tmp_path).write("a0.log", [b"another"])
+    pieces = LogPieces(tmp_path)
+    pieces.write("a[0].log.more", [b"another"])
+    pieces.write("a0.log", [b"another"])
     assert b"" == reader.read()
-    LogPieces(tmp_path).write("a[0].log", [b"mine"])
+    pieces.write("a[0].log", [b"mine"])
     assert b"mine\n" == reader.read()
     reader.close()
+    pieces.close()
+
+
+def test_many_logs_are_written_in_turn(small_pieces: None, tmp_path: Path) -> None:
+    """More than are open at a time."""
+    names = [f"{number}.log" for number in range(3 * MAX_OPEN_FILES)]
+    pieces = LogPieces(tmp_path)
+    for turn in range(3):
+        for name in names:
+            pieces.write(name, [b"%d %s" % (turn, name.encode())])
+    assert pieces.close() is None
+    for name in names:
+        reader = LogReader(tmp_path, name)
+        assert b"".join(b"%d %s\n" % (turn, name.encode()) for turn in range(3)) == read_all(reader)
+        reader.close()

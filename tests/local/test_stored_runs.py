@@ -8,22 +8,14 @@ from typing import Any
 
 import msgspec
 import pytest
-from local.records import GONE, ended, finished, header, record, started
+from local.records import GONE, OTHER_HOST, ended, finished, header, record, started
 
 from dlf.errors import JobNotFound, UsageError
 from dlf.inspect.local_views import run_details, run_row
 from dlf.local.process_identity import Place, identify, this_place
-from dlf.local.recorder import Recorder, state_directory
+from dlf.local.recorder import state_directory
 from dlf.local.run_record import RunHistory
-from dlf.local.stored_runs import (
-    KEPT_RUNS,
-    Launcher,
-    StoredRun,
-    delete_run,
-    find_run,
-    open_record,
-    stored_runs,
-)
+from dlf.local.stored_runs import StoredRun, find_run, stored_runs
 
 HERE = this_place()
 
@@ -57,6 +49,7 @@ def test_history_follows_restarts_and_attempts() -> None:
         ({"XDG_STATE_HOME": "x", "HOME": "/"}, "/.local/state/dlf/local"),
         ({"HOME": "/"}, "/.local/state/dlf/local"),
         ({"HOME": "/nonexistent"}, None),
+        ({"HOME": "/" + "x" * 5000}, None),
         ({"HOME": ""}, None),
         ({}, None),
     ],
@@ -83,7 +76,6 @@ def test_run_is_read_while_it_is_written(tmp_path: Path) -> None:
 
 
 LATER_BOOT = Place(HERE.host, "an earlier boot", HERE.pid_namespace)
-OTHER_HOST = Place("another", "another", HERE.pid_namespace)
 OTHER_CONTAINER = Place("another", HERE.boot, 1)
 
 
@@ -97,15 +89,16 @@ OTHER_CONTAINER = Place("another", HERE.boot, 1)
             {"launcher": GONE},
             [],
             "killed",
-            "its dlf, process 1, is gone without a result, as after SIGKILL; nothing of it runs",
+            "its dlf, process 1, is gone without a result, as after SIGKILL, or when its end could"
+            " not be written; nothing of it runs",
             id="killed, and its number reused",
         ),
         pytest.param(
             {"place": LATER_BOOT},
             [],
             "killed",
-            f"its dlf, process {os.getpid()}, is gone without a result, as after SIGKILL;"
-            " nothing of it runs",
+            f"its dlf, process {os.getpid()}, is gone without a result, as after SIGKILL, or"
+            " when its end could not be written; nothing of it runs",
             id="machine restarted",
         ),
         pytest.param(
@@ -122,6 +115,13 @@ OTHER_CONTAINER = Place("another", HERE.boot, 1)
             "it was started on another, which cannot be seen from here",
             id="another container with the same home",
         ),
+        pytest.param(
+            {"place": msgspec.structs.replace(HERE, host="earlier")},
+            [],
+            "running",
+            "",
+            id="machine got another name",
+        ),
         pytest.param({"place": OTHER_HOST}, [finished()], "succeeded", "", id="ended elsewhere"),
     ],
 )
@@ -132,6 +132,59 @@ def test_state_is_told(
     record(tmp_path, header(**changes), *events).close()
     details = run_details(StoredRun(tmp_path / "job"))
     assert (state, reason) == (details.job.state, details.reason)
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        pytest.param(b"", id="empty, as after a power cut"),
+        pytest.param(b"{}", id="nothing in it"),
+        pytest.param(b'{"name":"\xff"}', id="no UTF-8"),
+        pytest.param(b"[" * 100_000, id="deep"),
+        pytest.param(msgspec.json.encode(header(mark="")), id="mark of all processes"),
+        pytest.param(
+            msgspec.json.encode(header()).replace(b"04:05Z", b"04:05"), id="time without a zone"
+        ),
+    ],
+)
+def test_damaged_header_is_no_run(tmp_path: Path, damage: bytes) -> None:
+    """It is left out, and the others are found."""
+    record(tmp_path, header("good")).close()
+    (tmp_path / "bad").mkdir()
+    (tmp_path / "bad/run.json").write_bytes(damage)
+    assert ["good"] == [run.history.header.name for run in stored_runs(tmp_path)]
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        b"\0" * 100,
+        b'{"type":"finished","state":"\xff","reason":"","time":""}',
+        b'{"type":"finished","state":"succeeded","reason":"","time":"never"}',
+        b"[" * 100_000,
+        b'{"type":"started","pod":"job-master-0","restart":"x"}',
+    ],
+)
+def test_damaged_event_is_passed_over(tmp_path: Path, damage: bytes) -> None:
+    """Those before and after it count."""
+    recorder = record(tmp_path, header(), started("job-master-0"))
+    with (tmp_path / "job/events").open("ab") as file:
+        file.write(damage + b"\n")
+    recorder.add(ended("job-master-0", 7))
+    recorder.close()
+    run = StoredRun(tmp_path / "job")
+    (instance,) = run.history.instances["job-master-0"]
+    assert (7, None) == (instance.ended and instance.ended.code, run.history.end)
+
+
+def test_directory_that_cannot_be_read_is_told(tmp_path: Path) -> None:
+    """ "There are no jobs" would be wrong."""
+    (tmp_path / "file").touch()
+    with pytest.raises(UsageError) as caught:
+        stored_runs(tmp_path / "file")
+    assert f"cannot read {tmp_path / 'file'}, where runs are kept: Not a directory" == (
+        caught.value.message
+    )
 
 
 def test_phases_of_ranks_are_told(tmp_path: Path) -> None:
@@ -191,103 +244,3 @@ def test_wrong_name_is_told(tmp_path: Path) -> None:
         caught.value.message,
         caught.value.hint,
     )
-
-
-def test_old_runs_make_room(tmp_path: Path) -> None:
-    """Those of which nothing is left, the oldest first; never one that goes on, or may do so."""
-    record(tmp_path, header("runs", created="2025-01-01T00:00:00Z")).close()
-    elsewhere = header("elsewhere", created="2025-01-01T00:00:00Z", place=OTHER_HOST)
-    record(tmp_path, elsewhere).close()
-    record(tmp_path, header("killed", launcher=GONE, created="2025-01-01T00:00:00Z")).close()
-    for number in range(KEPT_RUNS):
-        made = header(f"ended-{number:02}", created=f"2026-01-02T03:04:{number:02}Z")
-        record(tmp_path, made, finished()).close()
-    said: list[str] = []
-    open_record(tmp_path, header("next"), said.append).close()
-    kept = {f"ended-{number:02}" for number in range(1, KEPT_RUNS)}
-    assert {"runs", "elsewhere", "next"} | kept == {path.name for path in tmp_path.iterdir()}
-    assert [] == said
-
-
-def test_name_of_an_ended_run_is_taken_over(tmp_path: Path) -> None:
-    """Names end in four random digits, so that happens."""
-    old = record(tmp_path, header(launcher=GONE))
-    old.write_log(RunHistory(header()).target(header().pods[0], started("job-master-0")), [b"old"])
-    old.close()
-    open_record(tmp_path, header(), pytest.fail).close()
-    assert [] == list((tmp_path / "job/logs").iterdir())
-    assert StoredRun(tmp_path / "job").launcher is Launcher.RUNNING
-
-
-def test_name_of_a_run_that_goes_on_is_not_taken(tmp_path: Path) -> None:
-    """The other one keeps its record; this one has none."""
-    record(tmp_path, header(task="first")).close()
-    said: list[str] = []
-    second = open_record(tmp_path, header(task="second"), said.append)
-    second.add(finished())
-    second.close()
-    assert ["another job job runs on this machine: this one is not kept for dlf list"] == said
-    run = StoredRun(tmp_path / "job")
-    assert ("first", None) == (run.history.header.task, run.history.end)
-
-
-def test_record_that_cannot_be_written_is_said_once(tmp_path: Path) -> None:
-    """The run goes on without."""
-    (tmp_path / "file").touch()
-    said: list[str] = []
-    recorder = Recorder(tmp_path / "file", header(), said.append)
-    recorder.add(finished())
-    recorder.write_log(RunHistory(header()).target(header().pods[0], started("x")), [b"line"])
-    recorder.close()
-    assert [
-        f"cannot write {tmp_path / 'file' / 'job'} (File exists): what follows is not kept for dlf"
-        " list, status and logs"
-    ] == said
-
-
-def test_record_that_was_removed_under_a_run_is_said_once(tmp_path: Path) -> None:
-    """By a tidy user, or a full disk."""
-    said: list[str] = []
-    recorder = Recorder(tmp_path, header(), said.append)
-    (tmp_path / "job/logs").rmdir()
-    target = RunHistory(header()).target(header().pods[0], started("job-master-0"))
-    for _ in range(2):
-        recorder.write_log(target, [b"line"])
-    recorder.close()
-    assert 1 == len(said)
-    assert "(No such file or directory)" in said[0]
-
-
-def test_delete_refuses_what_is_out_of_reach(tmp_path: Path) -> None:
-    """The numbers of another machine's processes mean nothing here."""
-    record(tmp_path, header(place=OTHER_HOST)).close()
-    with pytest.raises(UsageError) as caught:
-        delete_run(StoredRun(tmp_path / "job"), pytest.fail)
-    assert "'job' was started on another, whose processes cannot be seen from here" == (
-        caught.value.message
-    )
-    assert (tmp_path / "job").exists()
-
-
-def test_delete_lets_a_dlf_end_that_has_its_result(tmp_path: Path) -> None:
-    """It only waits for the reader of its output: a signal would change its exit code."""
-    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as process:
-        record(tmp_path, header(launcher=identify(process.pid)), finished()).close()
-        assert delete_run(StoredRun(tmp_path / "job"), lambda _: None)
-        assert process.poll() is None
-        process.kill()
-    assert [] == list(tmp_path.iterdir())
-
-
-def test_delete_spares_processes_that_took_over_numbers(tmp_path: Path) -> None:
-    """A process that was started at another time is not the run's, nor is its session."""
-    with subprocess.Popen(
-        [sys.executable, "-c", "input()"], stdin=subprocess.PIPE, start_new_session=True
-    ) as process:
-        other = msgspec.structs.replace(identify(process.pid), ticks=1)
-        record(tmp_path, header(launcher=other), started("job-master-0", process=other)).close()
-        said: list[str] = []
-        assert delete_run(StoredRun(tmp_path / "job"), said.append)
-        assert (["deleting PyTorchJob job"], None) == (said, process.poll())
-        process.kill()
-    assert [] == list(tmp_path.iterdir())
