@@ -29,6 +29,7 @@ MARK_VARIABLE = "DLF_LOCAL_JOB"
 # A process in an uninterruptible system call dies only after that call.
 _KILL_TIMEOUT_SECONDS = 10.0
 _POLL_SECONDS = 0.005
+_EXEC_SECONDS = 1.0  # that a process may take between two programs; milliseconds, if not stopped
 _SESSION = struct.Struct("=q")  # a session that was started, or minus one that has ended
 
 
@@ -122,11 +123,33 @@ def _snapshot() -> Iterator[ProcessInfo]:
     for directory in Path("/proc").iterdir():
         if directory.name.isdecimal():
             with suppress(OSError):  # it has ended, or belongs to another user
-                environ = (directory / "environ").read_bytes()
+                environ = _environ(directory)
                 # pid (name) state parent group session ...; the name may hold anything
                 fields = (directory / "stat").read_bytes().rpartition(b")")[2].split()
                 if fields[0] != b"Z":
                     yield ProcessInfo(int(directory.name), int(fields[1]), int(fields[3]), environ)
+
+
+def _environ(process: Path) -> bytes:
+    """The environment of a process.
+
+    While it becomes another program it has none that can be read, and would not be known by its
+    mark: that is waited for. On a busy machine it may be stopped in the middle of that.
+    """
+    deadline = time.monotonic() + _EXEC_SECONDS
+    while not (environ := (process / "environ").read_bytes()) and _is_in_exec(process):
+        if time.monotonic() > deadline:
+            break
+        time.sleep(_POLL_SECONDS)
+    return environ
+
+
+def _is_in_exec(process: Path) -> bool:
+    """Whether it has a program, unlike kernel threads and zombies, but no command line yet."""
+    try:
+        return not (process / "cmdline").read_bytes() and bool((process / "exe").readlink())
+    except OSError:
+        return False
 
 
 def _reap(source: int, mark: str, scratch: str) -> NoReturn:

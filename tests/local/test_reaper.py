@@ -1,10 +1,12 @@
 """Which processes belong to a job."""
 
 import time
+from pathlib import Path
 
 import pytest
 from owned_process import OwnedProcess
 
+from dlf.local import reaper
 from dlf.local.reaper import ProcessInfo, job_processes, kill
 
 MARK = b"5f1e"
@@ -44,3 +46,40 @@ def test_kill_returns_when_they_are_gone() -> None:
     with OwnedProcess[bytes](["sleep", "1000"], env={"MARK": mark}) as process:
         kill(mark, ())
         assert -9 == process.wait()
+
+
+def test_kill_finds_a_process_that_becomes_another_program() -> None:
+    """Whenever that is: between two programs it has no environment that could be read."""
+    for delay in range(50):
+        mark = f"test-{time.monotonic_ns()}"
+        words = ["setsid", "sleep", "1000"]
+        with OwnedProcess[bytes](words, env={"MARK": mark, "PATH": "/usr/bin:/bin"}) as process:
+            time.sleep(delay * 0.0002)
+            kill(mark, ())
+            assert -9 == process.wait(timeout=60)
+
+
+def test_environment_is_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The files of /proc/PID in the middle of an exec, and after it."""
+    for name in ("environ", "cmdline"):
+        (tmp_path / name).touch()
+    (tmp_path / "exe").symlink_to("/bin/true")
+
+    def go_on(_: float) -> None:
+        (tmp_path / "environ").write_bytes(MARKED)
+
+    monkeypatch.setattr("dlf.local.reaper.time.sleep", go_on)
+    assert MARKED == reaper._environ(tmp_path)
+
+
+@pytest.mark.parametrize(("command_line", "has_program"), [(b"env\0-i\0", True), (b"", False)])
+def test_process_without_environment_is_not_waited_for(
+    tmp_path: Path, command_line: bytes, has_program: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One that has cleared it; and a thread of the kernel."""
+    (tmp_path / "environ").touch()
+    (tmp_path / "cmdline").write_bytes(command_line)
+    if has_program:
+        (tmp_path / "exe").symlink_to("/bin/true")
+    monkeypatch.setattr("dlf.local.reaper.time.sleep", pytest.fail)
+    assert b"" == reaper._environ(tmp_path)
