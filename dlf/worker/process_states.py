@@ -60,20 +60,20 @@ def python_stack(pid: int) -> str:
     path = _stack_file(pid)
     if not path:
         return ""
-    begin = os.stat(path).st_size
     try:
-        os.kill(pid, SIGNAL)
-    except OSError:
+        with open(path, "rb") as file:  # what it has written can be read when it has ended, too
+            begin = file.seek(0, os.SEEK_END)
+            os.kill(pid, SIGNAL)
+            deadline = time.monotonic() + _STACK_SECONDS
+            size, last = begin, -1
+            while time.monotonic() < deadline and not (size > begin and size == last):
+                last = size
+                time.sleep(_POLL_SECONDS)
+                size = file.seek(0, os.SEEK_END)
+            file.seek(begin)
+            return file.read(_MAX_STACK_BYTES).decode(errors="replace")
+    except OSError:  # it has ended
         return ""
-    deadline = time.monotonic() + _STACK_SECONDS
-    size, last = begin, -1
-    while time.monotonic() < deadline and not (size > begin and size == last):
-        last = size
-        time.sleep(_POLL_SECONDS)
-        size = os.stat(path).st_size
-    with open(path, "rb") as file:
-        file.seek(begin)
-        return file.read(_MAX_STACK_BYTES).decode(errors="replace")
 
 
 def _py_spy(pid: int, command: str) -> str:

@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -11,7 +12,8 @@ from owned_process import OwnedProcess
 from worker.test_worker import PROJECT, started
 
 from dlf.inspect.stack_report import ProcessState, report
-from dlf.worker.process_states import catches
+from dlf.worker.process_states import catches, python_stack
+from dlf.worker.stack_hook import install
 
 _SCRIPT = """
 import os, time
@@ -109,6 +111,27 @@ def test_py_spy_of_the_image_is_asked_when_python_does_not_tell(
         process.kill()
     (found,) = [each for each in json.loads(printed) if each["pid"] == process.pid]
     assert f"dump --pid {process.pid}: line 3 in wait\n" == found["stack"]
+
+
+def test_a_process_that_ends_while_it_is_asked_has_no_stack(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its files of /proc go with it."""
+    words = [sys.executable, "-c", "print('ready', flush=True); input()"]
+    env = install(str(tmp_path), {})
+    with OwnedProcess[bytes](words, stdin=-1, stdout=-1, env=env) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"ready\n"
+        assert 'File "<string>", line 1' in python_stack(process.pid)
+        kill = os.kill
+
+        def end(pid: int, _: int) -> None:
+            kill(pid, signal.SIGKILL)
+            process.wait()
+
+        monkeypatch.setattr("dlf.worker.process_states.os.kill", end)
+        monkeypatch.setattr("dlf.worker.process_states._STACK_SECONDS", 0.1)
+        assert "" == python_stack(process.pid)
 
 
 def _site(tmp_path: Path) -> str:
