@@ -7,6 +7,7 @@ import asyncio
 import datetime
 import os
 import signal
+from contextlib import suppress
 
 import msgspec
 
@@ -87,7 +88,8 @@ async def _run(command: list[str], env: dict[str, str]) -> tuple[int, bytes, byt
     finally:
         if process.returncode is None:
             # With all its children, which may hold the other end of our pipes.
-            os.killpg(process.pid, signal.SIGKILL)
+            with suppress(ProcessLookupError):  # it ended at this moment
+                os.killpg(process.pid, signal.SIGKILL)
             await process.wait()
     return process.returncode or 0, stdout, stderr
 
