@@ -58,6 +58,13 @@ def duration(text: str) -> float:
     return float(seconds)
 
 
+def port(text: str) -> int:
+    """A TCP port."""
+    if not re.fullmatch("[0-9]{1,5}", text) or not 0 < int(text) < 1 << 16:
+        raise ValueError("write a port, 1 to 65535")
+    return int(text)
+
+
 def format_duration(seconds: float) -> str:
     """A time span as a user would write it: `90s` is `1m30s`, 0 is `0s`."""
     left = round(seconds)

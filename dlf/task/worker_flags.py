@@ -84,7 +84,7 @@ Remote: TypeAlias = Annotated[
     ),
 ]
 RemotePort: TypeAlias = Annotated[
-    int, Flag("port that `--remote` listens on", scalars.count(1), metavar="PORT")
+    int, Flag("port that `--remote` listens on", scalars.port, metavar="PORT")
 ]
 TokenFile: TypeAlias = Annotated[
     str, Flag("file with the job's secret, for `--remote`", scalars.text, metavar="FILE")

@@ -61,14 +61,14 @@ def parse_ssh(argv: Sequence[str]) -> SshCall:
     """
     options, rest = _options(argv, _SSH_WITH_VALUE, _SSH_SWITCHES, "ssh")
     if not rest:
-        raise UsageError("ssh: no host", "write ssh HOST COMMAND")
+        raise UsageError("ssh: the host is missing", "write ssh HOST COMMAND")
     host, *words = rest
     # ssh takes options after the host, too.
     more, words = _options(words, _SSH_WITH_VALUE, _SSH_SWITCHES, "ssh")
     if not words:
         raise UsageError(
-            f"ssh: no command for {host}",
-            "between the pods of a job there are no interactive logins",
+            f"ssh: the command for {host} is missing",
+            "write ssh HOST COMMAND: there are no interactive logins between pods",
         )
     name = host.removeprefix("ssh://").rpartition("@")[2]
     return SshCall(name, " ".join(words), "n" not in options and "n" not in more)
@@ -84,12 +84,12 @@ def parse_pdsh(argv: Sequence[str]) -> PdshCall:
     excluded = set(expand(options.get("x", "")))
     hosts = tuple(host for host in expand(options.get("w", "")) if host not in excluded)
     if not hosts:
-        raise UsageError("pdsh: no hosts", "write pdsh -w HOST,HOST COMMAND")
+        raise UsageError("pdsh: the hosts are missing", "write pdsh -w HOST,HOST COMMAND")
     if not words:
-        raise UsageError("pdsh: no command", "write pdsh -w HOST,HOST COMMAND")
+        raise UsageError("pdsh: the command is missing", "write pdsh -w HOST,HOST COMMAND")
     fanout = options.get("f", "32")
     if not fanout.isdecimal() or not int(fanout):
-        raise UsageError(f"pdsh: -f {fanout!r} is no number", "write a whole number, 1 or more")
+        raise UsageError(f"pdsh: -f={fanout!r} is not a number", "write a whole number, 1 or more")
     return PdshCall(hosts, " ".join(words), int(fanout), "S" in options, "N" not in options)
 
 
@@ -132,5 +132,7 @@ def _options(
                 options[letter] = letters or words.pop(0)
                 letters = ""
             else:
-                raise UsageError(f"{program}: unknown option -{letter}")
+                raise UsageError(
+                    f"{program}: unknown option '-{letter}'", f"see dlf {program} --help"
+                )
     return options, words

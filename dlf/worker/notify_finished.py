@@ -32,7 +32,10 @@ def notify_finished(
         try:
             connection = connect(host, port, key, limit if not waiting else 0.0)
         except Unreachable as error:
-            notify(f"a pod was not told that the command has ended: {error}")
+            notify(
+                f"{error}; so that pod does not know that the command has ended, and runs until"
+                " the job ends"
+            )
             continue
         waiting += 1
 

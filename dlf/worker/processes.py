@@ -14,7 +14,7 @@ from functools import partial
 from typing import NoReturn
 
 from dlf.worker.loop import Loop
-from dlf.worker.programs import IGNORED_BY_PYTHON, NOT_EXECUTABLE, CannotStart, find
+from dlf.worker.programs import IGNORED_BY_PYTHON, find, refused
 
 _CHECK_SECONDS = 0.05  # between two checks whether leftover groups are empty
 _KILL_SECONDS = 5.0  # that SIGKILL may take; then a process is stuck in the kernel
@@ -33,11 +33,15 @@ class Processes:
         loop: waits for their ends.
         grace: seconds between SIGTERM and SIGKILL.
         forwarded: signals that this process passes on, and children must not inherit as blocked.
+
+    Attributes:
+        grace: as given.
+        reaped: how many children have ended.
     """
 
     def __init__(self, loop: Loop, grace: float, forwarded: Iterable[signal.Signals]) -> None:
         self._loop = loop
-        self._grace = grace
+        self.grace = grace
         self._forwarded = tuple(forwarded)
         self._leaders: dict[int, Callable[[int], None]] = {}
         self._leftover: set[int] = set()
@@ -86,7 +90,7 @@ class Processes:
             )
             self._leaders[pid] = on_exit
         except OSError as error:
-            raise CannotStart(f"cannot run {argv[0]!r}: {error.strerror}", NOT_EXECUTABLE) from None
+            raise refused(argv[0], error) from None
         finally:
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
         return pid
@@ -130,7 +134,7 @@ class Processes:
                 on_late(left)
                 self.signal(signal.SIGKILL, left)
 
-        self._loop.call_later(self._grace, kill)
+        self._loop.call_later(self.grace, kill)
 
     def reap(self) -> None:
         """Take the exit code of every child that has ended."""
@@ -148,7 +152,7 @@ class Processes:
             if _killpg(pid, 0):
                 self._leftover.add(pid)
                 _killpg(pid, signal.SIGTERM)
-                self._loop.call_later(self._grace, partial(self._kill_leftover, pid))
+                self._loop.call_later(self.grace, partial(self._kill_leftover, pid))
                 if not self._checking:
                     self._checking = True
                     self._check_leftover()

@@ -3,6 +3,7 @@
 Every command is started through this, so it imports next to nothing.
 """
 
+import errno
 import os
 import signal
 from collections.abc import Mapping, Sequence
@@ -10,6 +11,13 @@ from typing import NoReturn
 
 NOT_FOUND, NOT_EXECUTABLE = 127, 126  # exit codes of a shell
 IGNORED_BY_PYTHON = (signal.SIGPIPE, signal.SIGXFSZ)  # a command expects their defaults
+
+_REASONS = {
+    errno.ENOENT: "the interpreter in its first line, or its loader (ld.so), is not in this image",
+    errno.ENOEXEC: "it is neither built for this machine's CPU nor a script that begins with #!",
+    errno.E2BIG: "its command line and environment are longer than Linux takes",
+}
+"""Words for errors of execve(2) on a file that is there."""
 
 
 class CannotStart(Exception):
@@ -41,9 +49,19 @@ def find(program: str, env: Mapping[str, str]) -> str:
         if os.access(path, os.X_OK):
             return path
     if existing:
-        raise CannotStart(f"cannot run {program!r}: it is not executable", NOT_EXECUTABLE)
+        raise CannotStart(
+            f"cannot run {program!r}: it is not executable; start it by its interpreter, as bash or"
+            " python3, or set its mode by chmod +x",
+            NOT_EXECUTABLE,
+        )
     where = "there is no such file" if "/" in program else "it is not on the PATH of this container"
     raise CannotStart(f"cannot run {program!r}: {where}", NOT_FOUND)
+
+
+def refused(program: str, error: OSError) -> CannotStart:
+    """What to raise when the kernel does not start a program that is there."""
+    why = _REASONS.get(error.errno or 0, error.strerror)
+    return CannotStart(f"cannot run {program!r}: {why}", NOT_EXECUTABLE)
 
 
 def replace(argv: Sequence[str], env: Mapping[str, str]) -> NoReturn:
@@ -58,4 +76,4 @@ def replace(argv: Sequence[str], env: Mapping[str, str]) -> NoReturn:
     try:
         os.execve(program, list(argv), env)  # noqa: S606 - the shell is in argv, where there is one
     except OSError as error:
-        raise CannotStart(f"cannot run {argv[0]!r}: {error.strerror}", NOT_EXECUTABLE) from None
+        raise refused(argv[0], error) from None

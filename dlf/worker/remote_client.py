@@ -14,6 +14,14 @@ SSH_FAILED = 255
 """The exit code of ssh for its own errors, as against those of the command."""
 
 
+def lost(host: str) -> str:
+    """What to say when `is_lost`."""
+    return (
+        f"lost the connection to {host} before its command ended: the pod was stopped, or its"
+        " machine or network failed; see dlf status JOB"
+    )
+
+
 class RemoteCommand:
     """One command in another pod.
 
@@ -24,6 +32,9 @@ class RemoteCommand:
         output: called with `STDOUT` or `STDERR` of the protocol, and bytes.
         on_exit: called with the exit code, `SSH_FAILED` when the connection broke.
         first: the type of the first frame, whose payload is `command`.
+
+    Attributes:
+        is_lost: the connection broke before the command's exit code came.
     """
 
     def __init__(
@@ -43,6 +54,7 @@ class RemoteCommand:
         self._unacknowledged = 0
         self._stdin: int | None = None
         self._open = True
+        self.is_lost = False
         self._send(first, command)
 
     def send_stdin(self, descriptor: int) -> None:
@@ -78,6 +90,7 @@ class RemoteCommand:
         except ProtocolViolation:
             data = b""
         if not data:
+            self.is_lost = True
             self._end(SSH_FAILED)
 
     def _handle_frame(self, kind: bytes, payload: bytes) -> None:

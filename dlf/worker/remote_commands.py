@@ -9,7 +9,7 @@ from dlf.worker.command_lines import PdshCall, parse_pdsh, parse_ssh
 from dlf.worker.loop import Loop
 from dlf.worker.peers import full_name, peers
 from dlf.worker.prefixed_lines import PrefixedLines
-from dlf.worker.remote_client import SSH_FAILED, RemoteCommand, Signals
+from dlf.worker.remote_client import SSH_FAILED, RemoteCommand, Signals, lost
 from dlf.worker.remote_connect import Unreachable, connect
 from dlf.worker.supervise import write
 
@@ -30,12 +30,12 @@ def read_key(path: str) -> bytes:
             return protocol.derive_key(file.read(1 << 16))
     except OSError as error:
         raise UsageError(
-            f"--token_file={path!r}: {error.strerror}",
+            f"--token_file={path!r} cannot be read: {error.strerror}",
             f"name a file of a Secret that every pod mounts, and that user {os.getuid()} can read",
         ) from None
     except ValueError as error:
         raise UsageError(
-            f"--token_file={path!r}: {error}", "name a file with a longer secret"
+            f"--token_file={path!r} {error}", "name a file with a longer secret"
         ) from None
 
 
@@ -43,8 +43,9 @@ def _settings(env: Mapping[str, str]) -> tuple[int, bytes]:
     port, path = env.get(PORT_VARIABLE, ""), env.get(TOKEN_FILE_VARIABLE, "")
     if not port.isdecimal() or not path:
         raise UsageError(
-            "this `ssh` works only in the command of `dlf worker --remote`",
-            f"{PORT_VARIABLE} and {TOKEN_FILE_VARIABLE} are not set",
+            "ssh and pdsh of dlf work only in the command of `dlf worker --remote`:"
+            f" {PORT_VARIABLE} or {TOKEN_FILE_VARIABLE} is not set",
+            "start them there, with the environment of that command (not by sudo or env -i)",
         )
     return int(port), read_key(path)
 
@@ -80,6 +81,8 @@ def ssh(argv: Sequence[str], env: Mapping[str, str], notify: Callable[[str], Non
     else:
         remote.end_stdin()
     loop.run()
+    if remote.is_lost:
+        notify(f"ssh: {lost(call.host)}")
     return codes[0]
 
 
@@ -102,7 +105,10 @@ def _pod(host: str, env: Mapping[str, str]) -> str:
 def _encoded(command: str) -> bytes:
     line = os.fsencode(command)
     if len(line) > protocol.MAX_COMMAND_BYTES:
-        raise UsageError(f"the command line has {len(line)} bytes, and Linux takes 128 KiB")
+        raise UsageError(
+            f"the command line has {len(line)} bytes, and Linux takes 128 KiB",
+            "write it to a file that all pods see, and run that",
+        )
     return line
 
 
@@ -158,7 +164,9 @@ class _Fanout:
             for kind, target in _TARGETS.items():
                 write(target, lines[kind].close())
             self._signals.commands.discard(remote)
-            if code:
+            if remote.is_lost:
+                self._notify(f"pdsh: {lost(host)}")
+            elif code:
                 self._notify(f"pdsh: {host}: exit code {code}")
             self._end(index, code)
 

@@ -34,11 +34,16 @@ def connect(
         try:
             return _connect(host, port, key)
         except ProtocolViolation:
-            raise Unreachable(f"{host} has another job's secret") from None
+            raise Unreachable(
+                f"{host} has another secret than this pod: it is of another job, or the job's"
+                " Secret was replaced"
+            ) from None
         except (OSError, UnicodeError) as error:
             if time.monotonic() > deadline:
                 reason = getattr(error, "strerror", None) or str(error) or "no answer"
-                raise Unreachable(f"cannot reach {host} on port {port}: {reason}") from None
+                raise Unreachable(
+                    f"cannot reach {host} on port {port}: {reason}; see dlf status JOB"
+                ) from None
         time.sleep(_RETRY_SECONDS)
 
 

@@ -71,7 +71,7 @@ def derive_key(secret: bytes) -> bytes:
     """
     text = secret.strip()
     if len(text) < _MIN_SECRET_BYTES:
-        raise ValueError(f"it has {len(text)} bytes; {_MIN_SECRET_BYTES} are needed")
+        raise ValueError(f"has {len(text)} bytes, and a secret {_MIN_SECRET_BYTES} or more")
     return blake2b(text, digest_size=32, person=b"dlf remote key").digest()
 
 

@@ -116,8 +116,8 @@ class Server:
         self.refused += 1
         if self.refused == 1:
             self._notify(
-                f"refused a connection from {address} without the job's secret;"
-                " further ones are not reported"
+                f"refused a connection from {address} without the job's secret: a port scan, or a"
+                " pod of another job; further ones are not reported"
             )
 
     def handshake_ended(self, handshake: "_Handshake") -> None:

@@ -46,8 +46,9 @@ def run(
     peers = settings.peers
     if settings.remote and command and peers.own is None and not peers.launcher:
         raise UsageError(
-            "--remote: it is not known which pods the job has, and which one this is",
-            "it works in pods of a Volcano Job, a PyTorchJob, a TFJob or an MPIJob",
+            "--remote cannot tell which pods the job has and which one this is: none of"
+            " VC_*_HOSTS, /etc/mpi/hostfile, TF_CONFIG and MASTER_ADDR says so",
+            "run it in pods of a Volcano Job (plugins env and svc), PyTorchJob, TFJob or MPIJob",
         )
     worker = _Worker(settings, env, self_command, notify)
     try:
@@ -82,9 +83,7 @@ class _Worker:
         if settings.hostfile:
             self._write_hostfile()
         if settings.stacks:
-            from dlf.worker.stack_hook import install
-
-            self._env |= install(self._scratch.folder("python"), self._env)
+            self._install_stack_hook()
         if settings.remote:
             self._serve()
             if not settings.peers.first:
@@ -120,6 +119,18 @@ class _Worker:
         self._supervisor.drain()
         self._scratch.remove()
 
+    def _install_stack_hook(self) -> None:
+        """Let Python processes tell their stacks; the training does not depend on it."""
+        from dlf.worker.stack_hook import install
+
+        try:
+            self._env |= install(self._scratch.folder("python"), self._env)
+        except OSError as error:
+            self._notify(
+                f"--stacks: cannot write to {self._scratch.directory()} ({error.strerror}): the"
+                " command is started without it, and dlf stacks shows no Python stacks"
+            )
+
     def _write_hostfile(self) -> None:
         settings = self._settings
         path = settings.hostfile
@@ -131,7 +142,8 @@ class _Worker:
                 file.write(text)
         except OSError as error:
             raise UsageError(
-                f"--hostfile={path!r}: {error.strerror}", "name a file that can be written"
+                f"--hostfile={path!r} cannot be written: {error.strerror}",
+                "name another file, or auto",
             ) from None
         self._env[HOSTFILE_VARIABLE] = path
 
@@ -163,7 +175,8 @@ class _Worker:
             self._server.listen(address, settings.remote_port)
         except OSError as error:
             raise UsageError(
-                f"--remote_port={settings.remote_port}: {error.strerror}", "name another port"
+                f"--remote_port={settings.remote_port} cannot be listened on: {error.strerror}",
+                "give all pods of the job another port; with --host_network, each job its own",
             ) from None
 
     def _on_finished(self) -> None:

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 
 from dlf.errors import UsageError
 
@@ -38,7 +39,8 @@ class Scratch:
                 break
             else:
                 raise UsageError(
-                    "no directory of this container can be written to", "set TMPDIR to one"
+                    f"none of {', '.join(self._places)} can be written to in this container",
+                    "mount a volume, such as an emptyDir, and set TMPDIR to its path",
                 )
         return self._directory
 
@@ -64,11 +66,13 @@ class Scratch:
         return folder
 
     def remove(self) -> None:
-        """Delete it with its content; does nothing in a forked child."""
+        """Delete it with its content, as far as possible; does nothing in a forked child."""
         if not self._directory or os.getpid() != self._owner:
             return
-        for folder, _, files in os.walk(self._directory, topdown=False):
-            for name in files:
-                os.unlink(f"{folder}/{name}")
-            os.rmdir(folder)
+        for folder, folders, files in os.walk(self._directory, topdown=False):
+            for name in (*files, *folders):  # a folder is gone by now, unless it is a link
+                with suppress(OSError):
+                    os.unlink(f"{folder}/{name}")
+            with suppress(OSError):  # what left its process group may still write there
+                os.rmdir(folder)
         self._directory = ""

@@ -31,7 +31,10 @@ def by_shell(command: str, env: Mapping[str, str]) -> list[str]:
     except ValueError:
         words = []
     if not words:
-        raise CannotStart(f"cannot run {command!r}: this image has neither bash nor sh", NOT_FOUND)
+        raise CannotStart(
+            f"cannot run {command!r}: it needs a shell, and this image has neither bash nor sh",
+            NOT_FOUND,
+        )
     return words
 
 

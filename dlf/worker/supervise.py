@@ -130,6 +130,8 @@ class Supervisor:
         if code:
             if self._several:
                 more = f"; stopping the other {len(self._running)}" if self._running else ""
+                if code == 128 + signal.SIGKILL and not self.code:  # not by dlf
+                    more = f", as when the container is out of memory{more}"
                 self._notify(
                     f"process {index} {_describe_exit(code)}{'' if self.stopped else more}"
                 )
@@ -144,8 +146,14 @@ class Supervisor:
             self._processes.stop(list(self._running), self._report_late)
 
     def _report_late(self, groups: list[int]) -> None:
-        indexes = ", ".join(str(self._running[group]) for group in groups if group in self._running)
-        self._notify(f"process {indexes} did not end after SIGTERM and is killed")
+        from dlf.task.scalars import format_duration
+
+        indexes = [str(self._running[group]) for group in groups if group in self._running]
+        which = "process" if len(indexes) == 1 else "processes"
+        limit = format_duration(self._processes.grace)
+        self._notify(
+            f"killing {which} {', '.join(indexes)}: not ended within {limit} (--grace) of SIGTERM"
+        )
 
     def _forward(self, number: int, _frame: object) -> None:
         """Forward in the handler itself: the loop may be blocked by a slow reader of the output."""

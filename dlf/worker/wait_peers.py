@@ -28,7 +28,7 @@ class PeerAddress:
         try:
             addresses = socket.getaddrinfo(self.host, self.port or None, type=socket.SOCK_STREAM)
         except (OSError, UnicodeError):
-            self.problem = "the name is not known"
+            self.problem = "DNS does not know its name"
             return False
         if not self.port:
             return True
@@ -60,7 +60,12 @@ def wait_for_peers(
         if os.getppid() != worker:
             return False
         if now - begin >= limit:
-            notify(f"gave up after {limit:.0f} s: {describe(missing, len(peers))}")
+            from dlf.task.scalars import format_duration
+
+            notify(
+                f"gave up: not reached within {format_duration(limit)} (--wait_timeout) are"
+                f" {describe(missing, len(peers))}; see by dlf status JOB whether they run"
+            )
             return False
         if now >= report:
             notify(f"waiting for {describe(missing, len(peers))}")

@@ -76,13 +76,13 @@ def test_pdsh_hosts(text: str, expected: tuple[str, ...]) -> None:
 @pytest.mark.parametrize(
     ("parse", "words", "message"),
     [
-        (parse_ssh, [], "ssh: no host"),
-        (parse_ssh, ["h"], "ssh: no command for h"),
-        (parse_ssh, ["-z", "h", "a"], "ssh: unknown option -z"),
+        (parse_ssh, [], "ssh: the host is missing"),
+        (parse_ssh, ["h"], "ssh: the command for h is missing"),
+        (parse_ssh, ["-z", "h", "a"], "ssh: unknown option '-z'"),
         (parse_ssh, ["-p"], "ssh: -p needs a value"),
-        (parse_pdsh, ["true"], "pdsh: no hosts"),
-        (parse_pdsh, ["-w", "h"], "pdsh: no command"),
-        (parse_pdsh, ["-f", "many", "-w", "h", "true"], "pdsh: -f 'many' is no number"),
+        (parse_pdsh, ["true"], "pdsh: the hosts are missing"),
+        (parse_pdsh, ["-w", "h"], "pdsh: the command is missing"),
+        (parse_pdsh, ["-f", "many", "-w", "h", "true"], "pdsh: -f='many' is not a number"),
     ],
 )
 def test_other_calls_are_refused(parse, words: list[str], message: str) -> None:  # type: ignore[no-untyped-def]

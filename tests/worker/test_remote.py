@@ -123,6 +123,21 @@ def test_a_command_ends_with_its_connection(job: Job) -> None:
     assert (0, ["ended"]) == (code, out)
 
 
+@pytest.mark.parametrize("call", ["ssh -n {}", "pdsh -S -w {}"])
+def test_connection_that_breaks_is_told(job: Job, call: str) -> None:
+    """The pod was killed in the middle: 255 alone would be the command's as well."""
+    code, out, err = job.run(call.format(job.hosts[1]) + " 'kill -KILL $PPID'; echo code $?")
+    assert (0, ["code 255"], [-9, 0]) == (code, out, job.codes)
+    assert err[0] == (
+        f"dlf: {call.split()[0]}: lost the connection to {job.hosts[1]} before its command ended:"
+        " the pod was stopped, or its machine or network failed; see dlf status JOB"
+    )
+    assert err[1].startswith(f"dlf: cannot reach {job.hosts[1]} on port 20022: Connection refused;")
+    assert err[1].endswith(
+        "; so that pod does not know that the command has ended, and runs until the job ends"
+    )
+
+
 def test_the_exit_code_is_that_of_the_first_pod(job: Job) -> None:
     code, _, _ = job.run("exit 7")
     assert (7, [0, 0]) == (code, job.codes)
@@ -159,7 +174,10 @@ def test_who_does_not_know_the_secret_is_refused_and_told_once(job: Job) -> None
         assert _HANG_UP == _proved(job, connection, b"another secret of enough bytes")[0]
     pod.terminate()
     _, err = pod.communicate(timeout=60)
-    told = "dlf: refused a connection from 127.0.0.1 without the job's secret"
+    told = (
+        "dlf: refused a connection from 127.0.0.1 without the job's secret: a port scan, or a pod"
+        " of another job"
+    )
     assert [told] == [line.partition(";")[0] for line in err.splitlines()]
 
 
@@ -217,7 +235,7 @@ def test_without_a_secret_nothing_listens(job: Job, tmp_path: Path) -> None:
     pod = job.pod(1)
     _, err = pod.communicate(timeout=60)
     assert (2, 1) == (pod.returncode, len(err.splitlines()))
-    assert f"--token_file='{tmp_path}/absent': No such file or directory" in err
+    assert f"--token_file='{tmp_path}/absent' cannot be read: No such file or directory" in err
 
 
 def _hung_up(connection: socket.socket) -> bool:

@@ -86,5 +86,5 @@ def test_a_frame_that_is_too_long_is_not_waited_for() -> None:
 
 @pytest.mark.parametrize("secret", [b"", b"short", b"\n" * 64])
 def test_a_short_text_is_no_secret(secret: bytes) -> None:
-    with pytest.raises(ValueError, match="16 are needed"):
+    with pytest.raises(ValueError, match="a secret 16 or more"):
         protocol.derive_key(secret)

@@ -89,14 +89,17 @@ def test_what_ignores_sigterm_is_killed_after_the_grace(
     )
     code, out, err = finished(dlf_command, "--processes", "2", "--grace", "1s", *shell(script))
     (line,) = out
-    assert (7, "dlf: process 0 did not end after SIGTERM and is killed") == (code, err[1])
+    assert (7, "dlf: killing process 0: not ended within 1s (--grace) of SIGTERM") == (code, err[1])
     with pytest.raises(ProcessLookupError):
         os.kill(int(line.split()[1]), 0)
 
 
 def test_a_killed_process_is_told_with_its_signal(dlf_command: list[str]) -> None:
     code, _, err = finished(dlf_command, "--processes", "2", *shell("[ $1 = 0 ] || kill -9 $$"))
-    told = "dlf: process 1 was killed by SIGKILL (exit code 137)"
+    told = (
+        "dlf: process 1 was killed by SIGKILL (exit code 137), as when the container is out of"
+        " memory"
+    )
     assert (137, told) == (code, err[0].partition(";")[0])
 
 
@@ -161,7 +164,9 @@ def test_children_are_reaped_as_process_1(dlf_command: list[str]) -> None:
         (["--processes", "2"], 2, "the command is missing; write dlf worker [flags] -- COMMAND"),
         (["--procs", "2", "--", "a"], 2, "unknown flag '--procs'"),
         (["--processes", "none", "--", "a"], 2, "--processes='none'"),
-        (["--remote", "--", "a"], 2, "--remote: it is not known which pods the job has"),
+        (["--remote", "--", "a"], 2, "--remote cannot tell which pods the job has"),
+        (["--remote", "--remote_port", "65536", "--", "a"], 2, "--remote_port='65536'"),
+        (["--hostfile=/proc/x", "--", "a"], 2, "--hostfile='/proc/x' cannot be written: No such"),
     ],
 )
 def test_what_cannot_be_done_is_said_in_one_line(
@@ -170,6 +175,47 @@ def test_what_cannot_be_done_is_said_in_one_line(
     returned, out, err = finished(dlf_command, *words)
     assert (code, [], 1) == (returned, out, len(err))
     assert err[0].startswith(f"dlf: {message}")
+
+
+@pytest.mark.parametrize("flags", [[], ["--processes", "2"]])
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        ("#!/nowhere/bash\n", "the interpreter in its first line, or its loader (ld.so), is not"),
+        ("\0ELF", "it is neither built for this machine's CPU nor a script that begins with #!"),
+    ],
+)
+def test_program_that_the_kernel_refuses_is_explained(
+    dlf_command: list[str], tmp_path: Path, flags: list[str], content: str, reason: str
+) -> None:
+    """`No such file or directory` of a file that is there helps nobody."""
+    program = tmp_path / "program"
+    program.write_text(content)
+    program.chmod(0o755)
+    code, out, err = finished(dlf_command, *flags, "--", str(program))
+    assert (126, [], 1) == (code, out, len(err))
+    assert err[0].startswith(f"dlf: cannot run '{program}': {reason}")
+
+
+def test_full_disk_costs_the_stacks_and_not_the_training(dlf_command: list[str]) -> None:
+    """Said in one line."""
+    limited = ["bash", "-c", 'ulimit -f 0; exec "$@"', "bash", *dlf_command]
+    code, out, err = finished(limited, "--stacks", *shell("echo ran; exit 3"))
+    assert (3, ["ran"], 1) == (code, out, len(err))
+    assert err[0].startswith("dlf: --stacks: cannot write to /")
+    assert "(File too large): the command is started without it" in err[0]
+
+
+def test_what_cannot_be_removed_changes_no_exit_code(
+    dlf_command: list[str], tmp_path: Path
+) -> None:
+    """The command may leave anything in the temporary directory."""
+    script = "cd ${DLF_WORKER_HOSTFILE%/*}; ln -s / root; mkdir -p a/b; ln -s .. a/c; exit 7"
+    code, out, err = finished(
+        dlf_command, "--hostfile", *shell(script), TMPDIR=str(tmp_path), VC_WORKER_HOSTS="a"
+    )
+    assert (7, [], []) == (code, out, err)
+    assert [] == list(tmp_path.iterdir())
 
 
 def test_hostfile_is_there_for_the_command(dlf_command: list[str]) -> None:
@@ -193,7 +239,10 @@ def test_peers_that_do_not_come_are_named(dlf_command: list[str]) -> None:
         VC_WORKER_HOSTS="127.0.0.1,j-worker-1.invalid",
         VC_TASK_INDEX="0",
     )
-    expected = "dlf: gave up after 1 s: 1 of 1 pods: j-worker-1.invalid (the name is not known)"
+    expected = (
+        "dlf: gave up: not reached within 1s (--wait_timeout) are 1 of 1 pods: j-worker-1.invalid"
+        " (DNS does not know its name); see by dlf status JOB whether they run"
+    )
     assert (124, [], [expected]) == (code, out, err)
 
 
