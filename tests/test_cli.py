@@ -105,6 +105,11 @@ def test_tolerated_value_is_a_line_on_stderr() -> None:
         (["--runtime", "local", "--memory", "2G"], "--memory has no effect with --runtime local"),
         (["--dry-run", "--output", "json"], ""),
         (["--runtime", "local", "--gpu", "1"], ""),
+        (["--runtime", "local", "--role", "worker:gpu=1,cpu=2"], ""),
+        (
+            ["--runtime", "local", "--role", "worker:cpu=2"],
+            "--role has no effect with --runtime local",
+        ),
         (["--timeout", "3s"], ""),
         (["--detach", "--timeout", "3s", "-t"], "--timeout, -t have no effect with --detach"),
         (["-d", "--runtime", "local"], "-d has no effect with --runtime local"),

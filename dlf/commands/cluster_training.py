@@ -56,7 +56,7 @@ async def validated(invocation: Invocation, edge: Edge) -> Manifest:
     """
     async with connect(invocation.connection, edge) as (client, namespace):
         kind = await choose_kind(client, invocation.framework, invocation.run.backend, edge.notify)
-        manifest = invocation.framework.render(invocation.task, kind, edge.token(4))
+        manifest = invocation.framework.manifest(invocation.task, kind, edge.token(4))
         await client.create(kind, namespace, to_json(manifest), dry_run=True)
         edge.notify(f"the API server accepts this {kind.title} in namespace {namespace}")
         return manifest

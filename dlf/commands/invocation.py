@@ -97,8 +97,11 @@ def ignored_flags(invocation: Invocation, *, check: bool = False) -> str:
         how = "with --runtime local"
     else:
         how = "with --detach" if run.detach else "without --dry-run"
+    without_effect = set(_WITHOUT_EFFECT[how])
+    if any(each.gpu is not None for each in invocation.task.role):  # which pods see, here as there
+        without_effect.discard("role")
     given = invocation.arguments.flags
-    useless = [texts[-1][0] for name, texts in given.items() if name in _WITHOUT_EFFECT[how]]
+    useless = [texts[-1][0] for name, texts in given.items() if name in without_effect]
     if not useless:
         return ""
     return f"{', '.join(useless)} {'has' if len(useless) == 1 else 'have'} no effect {how}"

@@ -73,7 +73,8 @@ def run(argv: Sequence[str], edge: Edge) -> ExitCode:
         )
     invocation = Invocation(
         framework=_framework(kind, metadata, spec),
-        task=load(TaskSettings, Arguments({}, [], []), edge.env),
+        # What the resource says of its roles counts, not what the environment says.
+        task=msgspec.structs.replace(load(TaskSettings, Arguments({}, [], []), edge.env), role=()),
         run=Run(dry_run=resource.dry_run, detach=resource.detach),
         lifecycle=lifecycle,
         logs=logs,

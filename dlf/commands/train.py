@@ -77,7 +77,7 @@ def _rendered(invocation: Invocation, edge: Edge) -> Manifest:
     if invocation.run.runtime == "local":
         # Nothing is copied: this dlf is the worker, whatever image the resource names.
         task = msgspec.structs.replace(task, worker_image=LOCAL_IMAGE)
-    manifest = invocation.framework.render(task, kind, edge.token(4))
+    manifest = invocation.framework.manifest(task, kind, edge.token(4))
     if not invocation.connection.namespace:
         return manifest
     metadata = msgspec.structs.replace(manifest.metadata, namespace=invocation.connection.namespace)

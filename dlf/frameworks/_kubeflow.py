@@ -2,10 +2,7 @@
 
 from collections.abc import Mapping
 
-import msgspec
-
 from dlf.frameworks._pod import job_metadata
-from dlf.frameworks._roles import with_role_resources
 from dlf.manifest.jobs.kind import JobKind
 from dlf.manifest.jobs.kubeflow import KubeflowJobSpec, ReplicaSpec, RunPolicy, SchedulingPolicy
 from dlf.manifest.manifest import Manifest
@@ -48,17 +45,7 @@ def run_policy(
 
 
 def manifest(settings: TaskSettings, kind: JobKind, job: str, spec: KubeflowJobSpec) -> Manifest:
-    """The custom resource around a spec; `--role` is applied here.
-
-    Raises:
-        UsageError: `--role` names a role that this job does not have.
-    """
-    replicas = spec.replica_specs
-    templates = with_role_resources(
-        settings.role, {role: each.template for role, each in replicas.items()}
-    )
-    for role, each in replicas.items():
-        replicas[role] = msgspec.structs.replace(each, template=templates[role])
+    """The custom resource around a spec."""
     return Manifest(
         api_version=kind.api_version,
         kind=kind.name,

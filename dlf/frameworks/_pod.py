@@ -175,7 +175,7 @@ def _resources(settings: Platform, *, accelerators: bool) -> pods.Resources | No
     if settings.memory:
         amounts["memory"] = settings.memory
     if accelerators and settings.gpu.count > 0:
-        amounts[_accelerator_resource(settings)] = Amount(
+        amounts[accelerator_resource(settings)] = Amount(
             str(settings.gpu.count), str(settings.gpu.count)
         )
     if accelerators and _claims_rdma(settings):
@@ -188,7 +188,7 @@ def _resources(settings: Platform, *, accelerators: bool) -> pods.Resources | No
     )
 
 
-def _accelerator_resource(settings: Platform) -> str:
+def accelerator_resource(settings: Platform) -> str:
     """The extended resource that an accelerator is claimed as."""
     vendor = settings.gpu.vendor or "gpu"
     resource = settings.gpu_resource or VENDORS.get(vendor)

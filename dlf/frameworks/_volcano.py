@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 
 from dlf.errors import UsageError
 from dlf.frameworks._pod import job_metadata
-from dlf.frameworks._roles import with_role_resources
 from dlf.manifest.jobs.kind import JobKind
 from dlf.manifest.jobs.volcano import LifecyclePolicy, TaskSpec, VolcanoJobSpec
 from dlf.manifest.manifest import Manifest
@@ -58,7 +57,7 @@ def manifest(
         annotations: more annotations of the job.
 
     Raises:
-        UsageError: a flag that a Volcano Job does not have, or a role that this job does not have.
+        UsageError: a flag that a Volcano Job does not have.
     """
     if settings.clean_pod_policy:
         raise UsageError(
@@ -66,7 +65,6 @@ def manifest(
             "leave it out, or use --ttl",
         )
     attempts = settings.max_retry + 1
-    templates = with_role_resources(settings.role, {role: template for role, _, template in tasks})
     spec = VolcanoJobSpec(
         min_available=sum(replicas for _, replicas, _ in tasks),
         max_retry=attempts,
@@ -80,10 +78,10 @@ def manifest(
                 replicas=replicas,
                 min_available=replicas,
                 max_retry=attempts,
-                template=templates[role],
+                template=template,
                 policies=(policies or {}).get(role, []),
             )
-            for role, replicas, _ in tasks
+            for role, replicas, template in tasks
         ],
         priority_class_name=settings.priority_class,
         ttl_seconds_after_finished=int(settings.ttl) or None,

@@ -19,7 +19,7 @@ class Framework(msgspec.Struct, frozen=True, kw_only=True):
         summary: one line for `dlf --help`.
         settings: the struct of its flags.
         kinds: the resources it can be rendered as, the preferred one first; the cluster decides.
-        render: `render(settings, kind, suffix)`, pure; the suffix ends the job's name.
+        render: `render(settings, kind, suffix)`, pure and without `--role`; see `manifest`.
         leader: the role whose pod 0 decides the job; "" leaves the decision to the operator.
     """
 
@@ -29,6 +29,23 @@ class Framework(msgspec.Struct, frozen=True, kw_only=True):
     kinds: tuple[JobKind, ...]
     render: Callable[[Any, JobKind, str], Manifest]
     leader: str = ""
+
+    def manifest(self, settings: TaskSettings, kind: JobKind, suffix: str) -> Manifest:
+        """The resource of a task.
+
+        Args:
+            settings: of the task, an instance of `self.settings`.
+            kind: one of `self.kinds`.
+            suffix: ends the job's name.
+
+        Raises:
+            UsageError: the settings cannot be rendered.
+        """
+        if not settings.role:
+            return self.render(settings, kind, suffix)
+        from dlf.frameworks._roles import render_with_roles  # few jobs need it
+
+        return render_with_roles(self.render, settings, kind, suffix)
 
 
 _GROUPS = {"kubeflow": "kubeflow.org", "volcano": "batch.volcano.sh"}

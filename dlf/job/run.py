@@ -142,7 +142,7 @@ async def _prepare(
         show_status=show_status,
     )
     submission = Submission(
-        manifest=request.framework.render(request.task, kind, request.suffix),
+        manifest=request.framework.manifest(request.task, kind, request.suffix),
         task=request.task,
         spec_hash=spec_hash(request.framework, request.task, kind),
         nonce=request.nonce,

@@ -53,7 +53,7 @@ def _served_as(kind: JobKind) -> str:
 
 def spec_hash(framework: Framework, task: TaskSettings, kind: JobKind) -> str:
     """A hash of what would be submitted, the same for the same input whatever the name."""
-    return hashlib.sha256(to_json(framework.render(task, kind, _NO_NAME))).hexdigest()[:16]
+    return hashlib.sha256(to_json(framework.manifest(task, kind, _NO_NAME))).hexdigest()[:16]
 
 
 def annotated(

@@ -69,7 +69,7 @@ async def check(
     except Rejected as error:
         kind = candidates(framework, backend)[0]
         served = CheckLine("API", Result.FAILED, error.message, error.hint)
-    manifest = framework.render(task, kind, suffix)
+    manifest = framework.manifest(task, kind, suffix)
     checks: list[Coroutine[Any, Any, Lines]] = [
         _permissions(client, namespace, kind),
         _namespace(client, namespace),

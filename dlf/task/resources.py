@@ -2,7 +2,9 @@
 
 import json
 import re
+from collections.abc import Callable
 from decimal import Decimal
+from typing import Any
 
 import msgspec
 
@@ -43,10 +45,18 @@ class Amount(msgspec.Struct, frozen=True):
 
 
 class RoleResources(msgspec.Struct, frozen=True):
-    """Amounts of one role's pods: pairs of `cpu` or `memory` and the amount."""
+    """Amounts of one role's pods.
+
+    Attributes:
+        role: its name.
+        amounts: pairs of `cpu` or `memory` and the amount.
+        gpu: number of GPUs, of the vendor and model that `--gpu` names; None for as many as it
+            says.
+    """
 
     role: str
     amounts: tuple[tuple[str, Amount], ...]
+    gpu: int | None = None
 
 
 class Gpu(msgspec.Struct, frozen=True):
@@ -89,16 +99,16 @@ def cpu(text: str) -> Amount:
 
 
 def role_resources(text: str) -> RoleResources:
-    """`ROLE:cpu=AMOUNT,memory=AMOUNT`, either of them or both."""
+    """`ROLE:cpu=AMOUNT,memory=AMOUNT,gpu=N`, one of them or more."""
     role, colon, rest = text.partition(":")
-    parsers = {"cpu": cpu, "memory": amount}
-    amounts = {}
+    parsers: dict[str, Callable[[str], Any]] = {"cpu": cpu, "memory": amount, "gpu": _gpu_count}
+    amounts: dict[str, Any] = {}
     for entry in filter(None, (part.strip() for part in rest.split(","))):
         key, _, value = (part.strip() for part in entry.partition("="))
         if key not in parsers:
             raise ValueError(
-                f"sets {key!r}, which cannot differ between roles; write cpu=AMOUNT or"
-                " memory=AMOUNT"
+                f"sets {key!r}, which cannot differ between roles; write cpu=AMOUNT,"
+                " memory=AMOUNT or gpu=N"
             )
         try:
             amounts[key] = parsers[key](value)
@@ -106,7 +116,15 @@ def role_resources(text: str) -> RoleResources:
             raise ValueError(f"contains {value!r}, which {error}") from None
     if not colon or not role.strip() or not amounts:
         raise ValueError("write ROLE:KEY=AMOUNT, such as worker:memory=8Gi")
-    return RoleResources(role.strip(), tuple(amounts.items()))
+    gpus = amounts.pop("gpu", None)
+    return RoleResources(role.strip(), tuple(amounts.items()), gpus)
+
+
+def _gpu_count(text: str) -> int:
+    """A number of GPUs; what they are is the same in all roles."""
+    if not re.fullmatch("[0-9]{1,6}", text):
+        raise ValueError("is not a number of GPUs; write 0 or more, and what they are in --gpu")
+    return int(text)
 
 
 def gpu(text: str) -> Gpu:

@@ -298,7 +298,8 @@ class Platform(msgspec.Struct, frozen=True, kw_only=True):
     role: Annotated[
         tuple[resources.RoleResources, ...],
         Flag(
-            "CPU and memory of one role, such as worker:cpu=4,memory=8Gi; may be repeated",
+            "CPU, memory and GPUs of one role, such as worker:cpu=4,memory=8Gi or ps:gpu=0; may be"
+            " repeated",
             resources.role_resources,
             metavar="ROLE:AMOUNTS",
             form="repeat",

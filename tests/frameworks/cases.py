@@ -129,7 +129,7 @@ def render(
     """What `dlf NAME` renders from flags and environment."""
     framework = BY_NAME[name]
     settings = load(framework.settings, split(argv, framework.settings), env)
-    return framework.render(settings, kind, suffix)
+    return framework.manifest(settings, kind, suffix)
 
 
 def render_case(name: str, kind: JobKind, case: str) -> Manifest:

@@ -123,7 +123,7 @@ def test_submitting_takes_little_work() -> None:
                 verbose=lambda _: None,
             )
             submission = Submission(
-                manifest=framework.render(task, kind, suffix),
+                manifest=framework.manifest(task, kind, suffix),
                 task=task,
                 spec_hash=spec_hash(framework, task, kind),
                 nonce=suffix,

@@ -13,7 +13,7 @@ from dlf.manifest.manifest import Manifest
 def rendered(name: str, *, volcano: bool = False, **flags: Any) -> Manifest:
     framework = BY_NAME[name]
     kind = VOLCANO_JOB if volcano else framework.kinds[0]
-    return framework.render(framework.settings(**{"command": "run me"} | flags), kind, "1f2e")
+    return framework.manifest(framework.settings(**{"command": "run me"} | flags), kind, "1f2e")
 
 
 def hosts() -> Callable[[], str]:

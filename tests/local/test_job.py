@@ -248,7 +248,7 @@ def test_local_job_mpi_accelerators_are_the_workers() -> None:
 def test_local_job_covers_every_framework(name: str) -> None:
     """The default job of each framework can be started, with commands as rendered."""
     framework = BY_NAME[name]
-    manifest = framework.render(framework.settings(), framework.kinds[0], "1f2e")
+    manifest = framework.manifest(framework.settings(), framework.kinds[0], "1f2e")
     job = planned(manifest, framework.leader)
     names = [process.pod for process in job.processes]
     assert len(set(names)) == len(names) > 0
@@ -266,3 +266,10 @@ def test_local_job_elastic_pytorch_meets_at_worker_0() -> None:
         "PET_NPROC_PER_NODE": "1",
     }
     assert {"worker-0": common, "worker-1": common} == environments(job, "MASTER", "RANK", "PET_")
+
+
+def test_local_job_gives_each_role_its_own_accelerators() -> None:
+    """Servers get none where `--role` says so."""
+    role = (resources.role_resources("ps:gpu=0"),)
+    job = planned(rendered("tf", num_worker=1, num_ps=1, gpu=resources.gpu("2"), role=role))
+    assert {"ps": 0, "worker": 2} == {each.role: each.accelerators for each in job.processes}
