@@ -4,7 +4,7 @@ import os
 import shutil
 import signal
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -23,7 +23,8 @@ KEPT_BYTES = 1 << 30
 """Bytes of the ended runs that are kept, beside the newest: homes often have a quota."""
 
 FORGOTTEN = timedelta(days=30)
-"""A run elsewhere without an end of which nothing came for so long counts as ended."""
+"""A run elsewhere without an end of which nothing came for so long counts as ended; and what is
+no run, as after a power cut, goes when it is older."""
 
 STOP_SECONDS = 20.0
 """Seconds that a dlf gets after SIGTERM: it gives its pods 3, and the reader of its output 3."""
@@ -49,6 +50,7 @@ def open_record(
     if any(run.history.header.name == header.name for run in runs if run not in ended):
         notify(f"another job {header.name} goes on: this one is not kept for dlf list")
         directory = None
+    _remove_damaged(directory, runs)
     kept_bytes = 0
     for number, run in enumerate(ended):
         kept_bytes += run.size() if number else 0
@@ -96,6 +98,16 @@ def _has_ended(run: StoredRun) -> bool:
     if run.launcher is Launcher.ELSEWHERE and not run.history.end:
         return run.written_at() < datetime.now(UTC) - FORGOTTEN
     return run.history.end is not None or run.ended_at() is not None
+
+
+def _remove_damaged(directory: Path | None, runs: Sequence[StoredRun]) -> None:
+    """Remove what is no run, or one of a later version, and old: no command ever shows it."""
+    shown = {run.directory for run in runs}
+    oldest = (datetime.now(UTC) - FORGOTTEN).timestamp()
+    with suppress(OSError):
+        for path in directory.iterdir() if directory else ():
+            if path not in shown and path.lstat().st_mtime < oldest:
+                _remove(path)
 
 
 def _remove(directory: Path) -> None:

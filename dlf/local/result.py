@@ -55,6 +55,9 @@ def end_by_error(error: BaseException) -> RunEnded:
     """The end of a run that has no outcome: dlf was stopped, or could not go on."""
     if isinstance(error, DlfError):
         return RunEnded(state="failed", reason=error.message, time=now())
+    if isinstance(error, Exception):
+        reason = f"a bug in dlf: {type(error).__name__}: {error}"
+        return RunEnded(state="failed", reason=reason, time=now())
     return RunEnded(state="stopped", reason="dlf was stopped before its end", time=now())
 
 

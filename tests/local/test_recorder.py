@@ -1,13 +1,17 @@
 """A record that cannot be written, or not wholly."""
 
 import resource
+from asyncio import CancelledError
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import pytest
 from local.records import ended, finished, header, started
 
+from dlf.errors import UsageError
 from dlf.local.recorder import Recorder
+from dlf.local.recording import recording
 from dlf.local.removal import open_record
 from dlf.local.run_record import RunHistory
 from dlf.local.stored_runs import StoredRun
@@ -107,3 +111,23 @@ def test_record_that_was_removed_under_a_run_is_said_once(tmp_path: Path) -> Non
         recorder.write_log(TARGET, [b"line"])
     recorder.close()
     assert [told(tmp_path, "No such file or directory")] == said
+
+
+@pytest.mark.parametrize(
+    ("error", "state", "reason"),
+    [
+        (UsageError("--log_dir is wrong"), "failed", "--log_dir is wrong"),
+        (ValueError("odd"), "failed", "a bug in dlf: ValueError: odd"),
+        (CancelledError(), "stopped", "dlf was stopped before its end"),
+    ],
+)
+def test_error_is_the_end_of_a_run(
+    tmp_path: Path, error: BaseException, state: str, reason: str
+) -> None:
+    """Whatever it is; a bug is not told as a stop."""
+    env = {"XDG_STATE_HOME": str(tmp_path)}
+    with pytest.raises(type(error)), recording(env, header(), pytest.fail):
+        raise error
+    end = StoredRun(tmp_path / "dlf/local/job").history.end
+    assert end
+    assert (state, reason) == (end.state, end.reason)

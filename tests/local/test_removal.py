@@ -64,6 +64,17 @@ def test_run_elsewhere_is_forgotten_at_last(tmp_path: Path) -> None:
     assert names | {"next", "last"} == {path.name for path in tmp_path.iterdir()}
 
 
+def test_what_is_no_run_goes_at_last(tmp_path: Path) -> None:
+    """As of a header that a power cut left empty, with all its logs; not while it is being made."""
+    for name in ("old", "new"):
+        (tmp_path / name / "logs").mkdir(parents=True)
+        (tmp_path / name / "run.json").touch()
+    old = time.time() - FORGOTTEN.total_seconds() - 60
+    os.utime(tmp_path / "old", (old, old))
+    open_record(tmp_path, header("next"), pytest.fail).close()
+    assert {"new", "next"} == {path.name for path in tmp_path.iterdir()}
+
+
 def test_end_of_a_killed_run_is_its_last_word(tmp_path: Path) -> None:
     """So `dlf prune` knows how old it is; what goes on has no end."""
     record(tmp_path, header(launcher=GONE)).close()
