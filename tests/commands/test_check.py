@@ -247,3 +247,16 @@ def test_unknown_framework_is_2(cluster: Console) -> None:
     """With the nearest one as a hint."""
     assert cluster.run("check", "pytroch") == ExitCode.USAGE
     assert "did you mean pytorch?" in cluster.said[0]
+
+
+@pytest.mark.parametrize(
+    ("flags", "result"),
+    [([], "FAILED"), (["--role", "ps:gpu=0"], "ok"), (["--role", "worker:gpu=9"], "FAILED")],
+)
+def test_gpus_of_a_role_are_looked_for(cluster: Console, flags: list[str], result: str) -> None:
+    """Two servers and a worker, and GPUs for the worker alone."""
+    ready(cluster)
+    too_few(cluster)
+    words = ["check", "tf", "--image", "i", "--num_worker", "1", "--num_ps", "2", "--gpu", "3"]
+    cluster.run(*words, *flags)
+    assert result == lines(cluster)["nodes"][0]
