@@ -29,7 +29,8 @@ MARK_VARIABLE = "DLF_LOCAL_JOB"
 # A process in an uninterruptible system call dies only after that call.
 _KILL_TIMEOUT_SECONDS = 10.0
 _POLL_SECONDS = 0.005
-_EXEC_SECONDS = 1.0  # that a process may take between two programs; milliseconds, if not stopped
+_EXEC_SECONDS = 0.5
+"""For processes between two programs, all together: those of others may be stopped there, too."""
 _SESSION = struct.Struct("=q")  # a session that was started, or minus one that has ended
 
 
@@ -90,8 +91,9 @@ def kill(mark: str, sessions: Collection[int]) -> None:
 
     Those that a system call keeps alive are given up after seconds.
     """
-    deadline = time.monotonic() + _KILL_TIMEOUT_SECONDS
-    while pids := job_processes(mark.encode(), sessions, _snapshot()):
+    began = time.monotonic()
+    deadline, patience = began + _KILL_TIMEOUT_SECONDS, began + _EXEC_SECONDS
+    while pids := job_processes(mark.encode(), sessions, _snapshot(patience)):
         for pid in pids:
             with suppress(ProcessLookupError, PermissionError):
                 os.kill(pid, signal.SIGKILL)
@@ -102,7 +104,8 @@ def kill(mark: str, sessions: Collection[int]) -> None:
 
 def running(mark: str, sessions: Collection[int]) -> set[int]:
     """The processes with the mark, of the sessions, or below them that run."""
-    return job_processes(mark.encode(), sessions, _snapshot())
+    patience = time.monotonic() + _EXEC_SECONDS
+    return job_processes(mark.encode(), sessions, _snapshot(patience))
 
 
 def job_processes(
@@ -118,27 +121,30 @@ def job_processes(
     return found - {os.getpid()}
 
 
-def _snapshot() -> Iterator[ProcessInfo]:
-    """The processes whose environment may be read: this user's, or all for root."""
+def _snapshot(patience: float) -> Iterator[ProcessInfo]:
+    """The processes whose environment may be read: this user's, or all for root.
+
+    Args:
+        patience: until when one that becomes another program is waited for.
+    """
     for directory in Path("/proc").iterdir():
         if directory.name.isdecimal():
             with suppress(OSError):  # it has ended, or belongs to another user
-                environ = _environ(directory)
+                environ = _environ(directory, patience)
                 # pid (name) state parent group session ...; the name may hold anything
                 fields = (directory / "stat").read_bytes().rpartition(b")")[2].split()
                 if fields[0] != b"Z":
                     yield ProcessInfo(int(directory.name), int(fields[1]), int(fields[3]), environ)
 
 
-def _environ(process: Path) -> bytes:
+def _environ(process: Path, patience: float) -> bytes:
     """The environment of a process.
 
     While it becomes another program it has none that can be read, and would not be known by its
-    mark: that is waited for. On a busy machine it may be stopped in the middle of that.
+    mark: that is waited for. It takes milliseconds, or more on a busy machine.
     """
-    deadline = time.monotonic() + _EXEC_SECONDS
     while not (environ := (process / "environ").read_bytes()) and _is_in_exec(process):
-        if time.monotonic() > deadline:
+        if time.monotonic() > patience:
             break
         time.sleep(_POLL_SECONDS)
     return environ

@@ -69,7 +69,7 @@ def test_environment_is_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         (tmp_path / "environ").write_bytes(MARKED)
 
     monkeypatch.setattr("dlf.local.reaper.time.sleep", go_on)
-    assert MARKED == reaper._environ(tmp_path)
+    assert MARKED == reaper._environ(tmp_path, time.monotonic() + 60)
 
 
 @pytest.mark.parametrize(("command_line", "has_program"), [(b"env\0-i\0", True), (b"", False)])
@@ -82,4 +82,4 @@ def test_process_without_environment_is_not_waited_for(
     if has_program:
         (tmp_path / "exe").symlink_to("/bin/true")
     monkeypatch.setattr("dlf.local.reaper.time.sleep", pytest.fail)
-    assert b"" == reaper._environ(tmp_path)
+    assert b"" == reaper._environ(tmp_path, time.monotonic() + 60)
