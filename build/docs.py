@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 from dlf.commands.invocation import GROUPS
-from dlf.frameworks import BY_NAME
+from dlf.frameworks import SUMMARIES, load_framework
 from dlf.task.reference import flags_markdown, variables_markdown
 from dlf.task.settings import TaskSettings
 from dlf.usage import EXIT_CODES
@@ -20,7 +20,7 @@ _NOTE = "This page is generated from the code by `build/docs.py`."
 
 def pages() -> dict[str, str]:
     """File name to content of every generated page."""
-    frameworks = [(name, framework.settings) for name, framework in BY_NAME.items()]
+    frameworks = [(name, load_framework(name).settings) for name in SUMMARIES]
     codes = "".join(f"| {code.value} | {meaning} |\n" for code, meaning in EXIT_CODES.items())
     return {
         "flags.md": (

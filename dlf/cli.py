@@ -148,23 +148,22 @@ def main(words: Sequence[str], edge: Edge) -> int:
     if command in COMMANDS:
         return COMMANDS[command][1](rest, edge)
     from dlf.commands import train
-    from dlf.frameworks import BY_NAME
+    from dlf.frameworks import SUMMARIES, load_framework
 
     if command.startswith("-"):
         raise UsageError(
             f"unexpected flag {command!r} before the command", "write dlf FRAMEWORK [flags]"
         )
-    if command not in BY_NAME:
-        raise UsageError(f"unknown command {command!r}", nearest(command, [*BY_NAME, *COMMANDS]))
-    return train.run(BY_NAME[command], rest, edge)
+    if command not in SUMMARIES:
+        raise UsageError(f"unknown command {command!r}", nearest(command, [*SUMMARIES, *COMMANDS]))
+    return train.run(load_framework(command), rest, edge)
 
 
 def _help(edge: Edge) -> ExitCode:
-    from dlf.frameworks import BY_NAME
+    from dlf.frameworks import SUMMARIES
     from dlf.usage import overview
 
-    frameworks = {name: framework.summary for name, framework in BY_NAME.items()}
-    edge.out(overview(frameworks, {name: line for name, (line, _) in COMMANDS.items()}, edge.width))
+    edge.out(overview(SUMMARIES, {name: line for name, (line, _) in COMMANDS.items()}, edge.width))
     return ExitCode.SUCCEEDED
 
 

@@ -61,7 +61,8 @@ def overview(frameworks: Mapping[str, str], commands: Mapping[str, str], width: 
 
 def of_framework(framework: "Framework", groups: Sequence[tuple[str, type]], width: int) -> str:
     """The text of `dlf FRAMEWORK --help`."""
+    from dlf.frameworks import SUMMARIES
     from dlf.task.help import flags_text
 
-    head = f"{framework.summary}\n\nUsage:\n  dlf {framework.name} [flags]\n\n"
+    head = f"{SUMMARIES[framework.name]}\n\nUsage:\n  dlf {framework.name} [flags]\n\n"
     return head + flags_text([("Training", framework.settings), *groups], width)

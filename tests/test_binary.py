@@ -24,7 +24,7 @@ from job.simulated_cluster import NAMESPACE, SimulatedCluster
 from name_server import NameServer
 
 from dlf import __version__
-from dlf.frameworks import BY_NAME
+from dlf.frameworks import load_framework
 from dlf.task.worker_flags import TOKEN_FILE
 
 pytestmark = pytest.mark.binary
@@ -218,7 +218,9 @@ def server(tmp_path: Path) -> Iterator[ApiThread]:
 
 def pytorch(api: FakeApi) -> SimulatedCluster:
     """Where a PyTorchJob is result; what the executable says and prints is not known to it."""
-    return SimulatedCluster(api, BY_NAME["pytorch"].kinds[0], digest="", printed=Path(os.devnull))
+    return SimulatedCluster(
+        api, load_framework("pytorch").kinds[0], digest="", printed=Path(os.devnull)
+    )
 
 
 async def succeed(cluster: SimulatedCluster) -> None:

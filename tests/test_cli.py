@@ -10,7 +10,7 @@ from dlf import build_info
 from dlf.cli import COMMANDS
 from dlf.commands.invocation import CheckRun, ignored_flags, parse
 from dlf.errors import ExitCode
-from dlf.frameworks import BY_NAME
+from dlf.frameworks import SUMMARIES, load_framework
 from dlf.task.flag import settings_of
 
 TASK = ["--image", "i", "--command", "c", "--dry-run"]
@@ -117,7 +117,7 @@ def test_tolerated_value_is_a_line_on_stderr() -> None:
 )
 def test_flag_without_effect_is_named(argv: list[str], line: str) -> None:
     """No flag is ignored without a word."""
-    assert line == ignored_flags(parse(BY_NAME["pytorch"], argv, {}))
+    assert line == ignored_flags(parse(load_framework("pytorch"), argv, {}))
 
 
 @pytest.mark.parametrize(
@@ -129,7 +129,7 @@ def test_flag_without_effect_is_named(argv: list[str], line: str) -> None:
 )
 def test_flag_without_effect_in_a_check_is_named(argv: list[str], line: str) -> None:
     """A check takes the command line of the task, and uses a part of it."""
-    parsed = parse(BY_NAME["pytorch"], argv, {}, CheckRun)
+    parsed = parse(load_framework("pytorch"), argv, {}, CheckRun)
     assert line == ignored_flags(parsed, check=True)
 
 
@@ -173,7 +173,7 @@ def test_manual_page_has_every_flag_and_command() -> None:
     shown = run("dlf", "man")
     assert ExitCode.SUCCEEDED == shown.code
     text = shown.out.replace("\\-", "-")
-    flags = {s.option for framework in BY_NAME.values() for s in settings_of(framework.settings)}
+    flags = {s.option for name in SUMMARIES for s in settings_of(load_framework(name).settings)}
     assert [flag for flag in sorted(flags) if f" {flag}" not in text and flag] == []
     assert [name for name in COMMANDS if f"\n.B {name}\n" not in text] == []
 

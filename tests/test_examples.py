@@ -23,7 +23,7 @@ from waiting import PATIENCE
 from dlf.cli import main
 from dlf.edge import Edge
 from dlf.errors import ExitCode
-from dlf.frameworks import BY_NAME
+from dlf.frameworks import SUMMARIES
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 LAUNCHER = EXAMPLES / "mindformers" / "scripts" / "msrun_launcher.sh"
@@ -231,7 +231,7 @@ def test_process_group_ignores_strangers(process_group: ModuleType, port: int) -
     assert [[2.5, 3.25]] * 2 == sums
 
 
-@pytest.mark.parametrize("framework", BY_NAME)
+@pytest.mark.parametrize("framework", SUMMARIES)
 def test_example_commands_are_accepted(framework: str) -> None:
     """Every command of an example's README renders, those for this machine and for a cluster."""
     readme = (EXAMPLES / framework / "README.md").read_text()

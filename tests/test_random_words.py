@@ -18,7 +18,7 @@ from terminal import run
 from dlf.cli import COMMANDS
 from dlf.commands.invocation import GROUPS, CheckRun
 from dlf.errors import ExitCode
-from dlf.frameworks import BY_NAME
+from dlf.frameworks import SUMMARIES, load_framework
 from dlf.task.flag import settings_of
 from dlf.worker import flags as worker
 
@@ -29,7 +29,7 @@ MODULES = [
 SETTINGS = [
     setting
     for cls in [
-        *(each.settings for each in BY_NAME.values()),
+        *(each.settings for each in map(load_framework, SUMMARIES)),
         *(cls for _, cls in GROUPS),
         *(cls for module in MODULES for _, cls in getattr(module, "GROUPS", ())),
         *(cls for _, cls in worker.GROUPS),
@@ -92,7 +92,7 @@ ANY = st.text(st.characters(codec=None, exclude_characters="/"), max_size=12)
 VALUES = st.sampled_from(PLAUSIBLE) | ANY
 FLAG = st.sampled_from(FLAGS + SHORT) | st.sampled_from(FLAGS).map(lambda flag: flag.upper())
 WORDS = st.one_of(
-    st.sampled_from([*BY_NAME, *COMMANDS, "help", "--help", "-h", "-V", "--", "-"]),
+    st.sampled_from([*SUMMARIES, *COMMANDS, "help", "--help", "-h", "-V", "--", "-"]),
     st.sampled_from(["launcher.py", "launcher-tf.py", "-u"]),
     FLAG,
     st.tuples(FLAG, VALUES).map("=".join),
@@ -108,7 +108,7 @@ COMMAND = st.sampled_from(
             ["dlf", "help"],
             ["dlf", "__complete", "--"],
         ),
-        *(["dlf", name] for name in [*BY_NAME, *COMMANDS]),
+        *(["dlf", name] for name in [*SUMMARIES, *COMMANDS]),
     ]
 )
 LINES = st.tuples(COMMAND, st.lists(WORDS, max_size=8)).map(lambda parts: parts[0] + parts[1])

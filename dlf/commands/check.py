@@ -16,7 +16,7 @@ from dlf.commands.invocation import (
 from dlf.commands.table import table
 from dlf.edge import Edge
 from dlf.errors import ExitCode, UsageError, nearest
-from dlf.frameworks import BY_NAME
+from dlf.frameworks import SUMMARIES, load_framework
 from dlf.preflight.checks import CheckLine, Result, check
 
 
@@ -29,11 +29,11 @@ def run(argv: Sequence[str], edge: Edge) -> ExitCode:
         edge.out("Usage:\n  dlf check FRAMEWORK [flags of dlf FRAMEWORK]\n")
         return ExitCode.SUCCEEDED
     name, *rest = argv
-    if name not in BY_NAME:
-        raise UsageError(f"unknown framework {name!r}", nearest(name, [*BY_NAME]))
+    if name not in SUMMARIES:
+        raise UsageError(f"unknown framework {name!r}", nearest(name, [*SUMMARIES]))
     if {"-h", "--help"} & set(rest):
-        return train.run(BY_NAME[name], rest, edge)
-    invocation = parse(BY_NAME[name], rest, edge.env, CheckRun)
+        return train.run(load_framework(name), rest, edge)
+    invocation = parse(load_framework(name), rest, edge.env, CheckRun)
     ignored = ignored_flags(invocation, check=True)
     for warning in filter(None, [*invocation.arguments.warnings, ignored]):
         edge.notify(warning)

@@ -107,13 +107,13 @@ def _joined(words: Sequence[str]) -> list[str]:
 
 
 def _candidates(words: Sequence[str], edge: Edge, commands: Sequence[str]) -> list[str]:
-    from dlf.frameworks import BY_NAME
+    from dlf.frameworks import SUMMARIES
 
     *before, word = words
     if not before or before == ["help"]:
-        return _beginning(word, [*BY_NAME, *commands, *([] if before else ["help"])])
+        return _beginning(word, [*SUMMARIES, *commands, *([] if before else ["help"])])
     command, *rest = before
-    if command not in {*BY_NAME, *commands}:
+    if command not in {*SUMMARIES, *commands}:
         return []
     settings = [s for group in _groups(command, rest) for s in settings_of(group) if s.option]
     flags = {key: setting for setting in settings for key in _names(setting)}
@@ -127,7 +127,7 @@ def _candidates(words: Sequence[str], edge: Edge, commands: Sequence[str]) -> li
         given = {part.partition("=")[0] for part in rest}
         return _beginning(word, [s.option for s in settings if s.option not in given])
     if command in _NAMING_FRAMEWORKS and not rest:
-        return _beginning(word, BY_NAME)
+        return _beginning(word, SUMMARIES)
     if command in _NAMING_JOBS:
         return _beginning(word, _jobs(command, rest, edge))
     if command == "completion":
@@ -138,11 +138,11 @@ def _candidates(words: Sequence[str], edge: Edge, commands: Sequence[str]) -> li
 def _groups(command: str, rest: Sequence[str]) -> list[type[msgspec.Struct]]:
     """The groups of a command's flags."""
     from dlf.commands.invocation import GROUPS
-    from dlf.frameworks import BY_NAME
+    from dlf.frameworks import SUMMARIES, load_framework
 
-    framework = BY_NAME.get(rest[0] if command == "check" and rest else command)
-    if framework:
-        return [framework.settings, *(group for _, group in GROUPS)]
+    framework = rest[0] if command == "check" and rest else command
+    if framework in SUMMARIES:
+        return [load_framework(framework).settings, *(group for _, group in GROUPS)]
     if command in _WITHOUT_MODULE:
         return []
     module = importlib.import_module(f"dlf.commands.{command}")

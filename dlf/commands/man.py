@@ -13,7 +13,7 @@ from dlf.commands.arguments import read
 from dlf.commands.invocation import GROUPS
 from dlf.edge import Edge
 from dlf.errors import ExitCode
-from dlf.frameworks import BY_NAME
+from dlf.frameworks import SUMMARIES, load_framework
 from dlf.task.flag import settings_of
 from dlf.task.help import meaning, signature
 from dlf.task.settings import TaskSettings
@@ -31,21 +31,20 @@ def run(argv: Sequence[str], edge: Edge, commands: Mapping[str, str]) -> ExitCod
 
 def page(commands: Mapping[str, str]) -> str:
     """The page in troff."""
-    frameworks = {name: framework.summary for name, framework in BY_NAME.items()}
     codes = {str(int(code)): words for code, words in EXIT_CODES.items()}
     parts = [
         f'.TH DLF 1 "" "dlf {dlf.__version__}" "User Commands"\n',
         ".SH NAME\n" + _text("dlf - run distributed training jobs on Kubernetes"),
         ".SH SYNOPSIS\n" + "".join(f".B {_escaped(usage)}\n.br\n" for usage in USAGE),
         ".SH DESCRIPTION\n" + _text(ABOUT),
-        ".SH FRAMEWORKS\n" + _entries(frameworks.items()),
+        ".SH FRAMEWORKS\n" + _entries(SUMMARIES.items()),
         ".SH COMMANDS\n" + _entries(commands.items()),
         ".SH FLAGS OF EVERY FRAMEWORK\n",
         *(_flags(title, group) for title, group in (("Training", TaskSettings), *GROUPS)),
     ]
     shared = {setting.option for setting in settings_of(TaskSettings)}
-    for name, framework in BY_NAME.items():
-        own = [s for s in settings_of(framework.settings) if s.option not in shared]
+    for name in SUMMARIES:
+        own = [s for s in settings_of(load_framework(name).settings) if s.option not in shared]
         if own:
             rows = [(signature(s), meaning(s)) for s in own]
             parts.append(f".SH FLAGS OF {name.upper()}\n{_entries(rows)}")

@@ -128,7 +128,6 @@ def _framework(kind: JobKind, meta: _Metadata, content: Any) -> Framework:
 
     return Framework(
         name="run",
-        summary="a resource from a file",
         settings=TaskSettings,
         kinds=(kind,),
         render=render,

@@ -31,7 +31,6 @@ def render(settings: ColossalAISettings, kind: JobKind, suffix: str) -> Manifest
 
 FRAMEWORK = Framework(
     name="colossalai",
-    summary="ColossalAI (Volcano Job; worker 0 decides)",
     settings=ColossalAISettings,
     kinds=(VOLCANO_JOB,),
     render=render,

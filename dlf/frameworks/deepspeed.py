@@ -15,7 +15,6 @@ def render(settings: Workers, kind: JobKind, suffix: str) -> Manifest:
 
 FRAMEWORK = Framework(
     name="deepspeed",
-    summary="DeepSpeed (Volcano Job; worker 0 decides)",
     settings=Workers,
     kinds=(VOLCANO_JOB,),
     render=render,

@@ -16,7 +16,6 @@ class Framework(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         name: the command.
-        summary: one line for `dlf --help`.
         settings: the struct of its flags.
         kinds: the resources it can be rendered as, the preferred one first; the cluster decides.
         render: `render(settings, kind, suffix)`, pure and without `--role`; see `manifest`.
@@ -24,7 +23,6 @@ class Framework(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     name: str
-    summary: str
     settings: type[TaskSettings]
     kinds: tuple[JobKind, ...]
     render: Callable[[Any, JobKind, str], Manifest]

@@ -20,7 +20,6 @@ def render(settings: HorovodSettings, kind: JobKind, suffix: str) -> Manifest:
 
 FRAMEWORK = Framework(
     name="horovod",
-    summary="Horovod (Kubeflow MPIJob)",
     settings=HorovodSettings,
     kinds=_mpi.KINDS,
     render=render,

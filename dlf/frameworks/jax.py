@@ -26,7 +26,6 @@ def render(settings: Workers, kind: JobKind, suffix: str) -> Manifest:
 
 FRAMEWORK = Framework(
     name="jax",
-    summary="JAX (Kubeflow JAXJob, training-operator 1.9 or later)",
     settings=Workers,
     kinds=(JAXJOB,),
     render=render,

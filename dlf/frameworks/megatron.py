@@ -61,7 +61,6 @@ def render(settings: MegatronSettings, kind: JobKind, suffix: str) -> Manifest:
 
 FRAMEWORK = Framework(
     name="megatron",
-    summary="Megatron-LM (Volcano Job with roles)",
     settings=MegatronSettings,
     kinds=(VOLCANO_JOB,),
     render=render,

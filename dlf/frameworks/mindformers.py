@@ -32,7 +32,6 @@ def render(settings: Workers, kind: JobKind, suffix: str) -> Manifest:
 
 FRAMEWORK = Framework(
     name="mindformers",
-    summary="MindFormers by msrun (Kubeflow PyTorchJob)",
     settings=Workers,
     kinds=(PYTORCHJOB,),
     render=render,

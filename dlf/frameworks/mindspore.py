@@ -19,7 +19,6 @@ def render(settings: Workers, kind: JobKind, suffix: str) -> Manifest:
 
 FRAMEWORK = Framework(
     name="mindspore",
-    summary="MindSpore (Volcano Job)",
     settings=Workers,
     kinds=(VOLCANO_JOB,),
     render=render,

@@ -21,7 +21,6 @@ def render(settings: MPISettings, kind: JobKind, suffix: str) -> Manifest:
 
 FRAMEWORK = Framework(
     name="mpi",
-    summary="MPI (Kubeflow MPIJob)",
     settings=MPISettings,
     kinds=_mpi.KINDS,
     render=render,

@@ -86,7 +86,6 @@ def _on_volcano(
 
 FRAMEWORK = Framework(
     name="mxnet",
-    summary="MXNet (Kubeflow MXJob, or a Volcano Job where that is not served)",
     settings=MXNetSettings,
     kinds=(MXJOB, VOLCANO_JOB),
     render=render,

@@ -74,7 +74,6 @@ def render(settings: PaddleSettings, kind: JobKind, suffix: str) -> Manifest:
 
 FRAMEWORK = Framework(
     name="paddle",
-    summary="PaddlePaddle (Kubeflow PaddleJob)",
     settings=PaddleSettings,
     kinds=(PADDLEJOB,),
     render=render,

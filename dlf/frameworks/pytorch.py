@@ -116,7 +116,6 @@ def _elastic(
 
 FRAMEWORK = Framework(
     name="pytorch",
-    summary="PyTorch (Kubeflow PyTorchJob)",
     settings=PyTorchSettings,
     kinds=(PYTORCHJOB,),
     render=render,

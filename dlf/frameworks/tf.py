@@ -60,7 +60,6 @@ def render(settings: TFSettings, kind: JobKind, suffix: str) -> Manifest:
 
 FRAMEWORK = Framework(
     name="tf",
-    summary="TensorFlow (Kubeflow TFJob)",
     settings=TFSettings,
     kinds=(TFJOB,),
     render=render,

@@ -8,7 +8,7 @@ from typing import Any
 
 import yaml
 
-from dlf.frameworks import BY_NAME
+from dlf.frameworks import SUMMARIES, load_framework
 from dlf.manifest.jobs.kind import JobKind
 from dlf.manifest.jobs.mpijob import MPIJOB_V2BETA1
 from dlf.manifest.jobs.volcano import VOLCANO_JOB
@@ -80,7 +80,7 @@ CASES: dict[str, tuple[Sequence[str], Mapping[str, str]]] = {
     ),
 }
 
-RENDERINGS = [(name, kind) for name, framework in BY_NAME.items() for kind in framework.kinds]
+RENDERINGS = [(name, kind) for name in SUMMARIES for kind in load_framework(name).kinds]
 
 
 def rendering_id(value: Any) -> str | None:
@@ -91,7 +91,7 @@ def rendering_id(value: Any) -> str | None:
 def golden_file(name: str, kind: JobKind) -> Path:
     """One file a rendering; the second kind of a framework says which it is."""
     other = {VOLCANO_JOB: "-volcano", MPIJOB_V2BETA1: "-v2beta1"}
-    tail = other.get(kind, "") if kind != BY_NAME[name].kinds[0] else ""
+    tail = other.get(kind, "") if kind != load_framework(name).kinds[0] else ""
     return GOLDEN / f"{name}{tail}.yaml"
 
 
@@ -127,7 +127,7 @@ def render(
     suffix: str = SUFFIX,
 ) -> Manifest:
     """What `dlf NAME` renders from flags and environment."""
-    framework = BY_NAME[name]
+    framework = load_framework(name)
     settings = load(framework.settings, split(argv, framework.settings), env)
     return framework.manifest(settings, kind, suffix)
 

@@ -8,7 +8,7 @@ import pytest
 from frameworks.cases import RENDERINGS, pod_templates, rendering_id
 from frameworks.pods import manifest
 
-from dlf.frameworks import BY_NAME
+from dlf.frameworks import load_framework
 from dlf.manifest.jobs.kind import JobKind
 from dlf.manifest.jobs.mpijob import MPIJOB, MPIJOB_V2BETA1
 from dlf.task.load import load, split
@@ -76,7 +76,7 @@ def test_mpi_launcher_waits_until_the_workers_names_resolve(
 
 
 def warnings_of(command: str) -> list[str]:
-    settings = BY_NAME["mpi"].settings
+    settings = load_framework("mpi").settings
     arguments = split(["--command", command], settings)
     load(settings, arguments, {})
     return arguments.warnings

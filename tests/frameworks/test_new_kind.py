@@ -3,12 +3,16 @@
 The made-up kind below is all that such a change consists of; nothing else of dlf is touched.
 """
 
+import sys
+from collections.abc import Iterator
+from types import ModuleType
+
 import msgspec
 import pytest
 from local.planning import planned
 
 from dlf.diagnose.roles import PodIdentity, roles_of
-from dlf.frameworks import BY_NAME, _kubeflow, job_kinds, job_state, kind_of
+from dlf.frameworks import SUMMARIES, _kubeflow, job_kinds, job_state, kind_of
 from dlf.frameworks._pod import pod_template
 from dlf.frameworks._shell import bash
 from dlf.frameworks.framework import Framework
@@ -51,14 +55,19 @@ def render(settings: Workers, kind: JobKind, suffix: str) -> Manifest:
     return _kubeflow.manifest(settings, kind, name, spec)
 
 
-NEW = Framework(name="new", summary="New", settings=Workers, kinds=(NEWJOB,), render=render)
+NEW = Framework(name="new", settings=Workers, kinds=(NEWJOB,), render=render)
 
 
 @pytest.fixture
-def manifest(monkeypatch: pytest.MonkeyPatch) -> Manifest:
+def manifest(monkeypatch: pytest.MonkeyPatch) -> Iterator[Manifest]:
     """A rendered job of the framework, after its entry in the registry."""
-    monkeypatch.setitem(BY_NAME, "new", NEW)
-    return render(Workers(num_worker=2), NEWJOB, "1f2e")
+    module = ModuleType("dlf.frameworks.new")
+    monkeypatch.setattr(module, "FRAMEWORK", NEW, raising=False)
+    monkeypatch.setitem(sys.modules, module.__name__, module)
+    monkeypatch.setitem(SUMMARIES, "new", "New (Kubeflow NewJob)")
+    job_kinds.cache_clear()
+    yield render(Workers(num_worker=2), NEWJOB, "1f2e")
+    job_kinds.cache_clear()
 
 
 def test_new_kind_is_read_back(manifest: Manifest) -> None:

@@ -9,7 +9,7 @@ from frameworks.cases import RENDERINGS, as_json, pod_templates, render, renderi
 
 import dlf.frameworks
 from dlf.errors import ExitCode, UsageError
-from dlf.frameworks import BY_NAME, job_kinds, megatron
+from dlf.frameworks import SUMMARIES, job_kinds, load_framework, megatron
 from dlf.frameworks.framework import candidates
 from dlf.manifest.jobs.kind import JobKind
 from dlf.manifest.jobs.mpijob import MPIJOB, MPIJOB_V2BETA1
@@ -23,7 +23,7 @@ FOLDER = Path(dlf.frameworks.__file__).parent
 
 
 def test_every_framework_file_is_registered() -> None:
-    """A module that declares FRAMEWORK is in BY_NAME under its own name."""
+    """A module that declares FRAMEWORK is in SUMMARIES under its own name."""
     declaring = {
         file.stem
         for file in FOLDER.glob("*.py")
@@ -31,20 +31,20 @@ def test_every_framework_file_is_registered() -> None:
         if isinstance(statement, ast.Assign)
         and [ast.unparse(target) for target in statement.targets] == ["FRAMEWORK"]
     }
-    assert declaring == set(BY_NAME)
-    assert [(name, name) for name in BY_NAME] == [(key, f.name) for key, f in BY_NAME.items()]
+    assert declaring == set(SUMMARIES)
+    assert [*SUMMARIES] == [load_framework(name).name for name in SUMMARIES]
 
 
 def test_every_other_file_is_a_shared_part() -> None:
     """Nothing else lies in the folder but parts (`_name.py`) and the record."""
     files = {file.stem for file in FOLDER.glob("*.py")}
     parts = {stem for stem in files if stem.startswith("_")}
-    assert {"framework"} == files - parts - set(BY_NAME)
+    assert {"framework"} == files - parts - set(SUMMARIES)
 
 
 def test_every_kind_is_used() -> None:
     """No resource is declared for nothing."""
-    assert set(job_kinds()) == {kind for framework in BY_NAME.values() for kind in framework.kinds}
+    assert set(job_kinds()) == {kind for name in SUMMARIES for kind in load_framework(name).kinds}
 
 
 @pytest.mark.parametrize(
@@ -59,14 +59,14 @@ def test_every_kind_is_used() -> None:
 )
 def test_backend_limits_the_kinds(name: str, backend: str, expected: tuple[JobKind, ...]) -> None:
     """The preferred kind stays first."""
-    assert expected == candidates(BY_NAME[name], backend)
+    assert expected == candidates(load_framework(name), backend)
 
 
 @pytest.mark.parametrize(("name", "backend"), [("tf", "volcano"), ("deepspeed", "kubeflow")])
 def test_backend_that_a_framework_has_not_is_a_usage_error(name: str, backend: str) -> None:
     """One line that says what to write."""
     with pytest.raises(UsageError) as caught:
-        candidates(BY_NAME[name], backend)
+        candidates(load_framework(name), backend)
     assert f"--backend={backend!r} is not possible for {name}; write auto" == caught.value.message
 
 
@@ -157,20 +157,20 @@ def test_framework_has_the_flags_and_defaults_of_the_platform(
     name: str, expected: dict[str, Any]
 ) -> None:
     """A template that calls the old launcher calls dlf with the same words."""
-    actual = {s.key: s.default for s in settings_of(BY_NAME[name].settings) if s.option}
+    actual = {s.key: s.default for s in settings_of(load_framework(name).settings) if s.option}
     assert expected == {key: value for key, value in actual.items() if key not in OURS}
 
 
 def test_flags_of_the_platform_are_those_of_all_frameworks() -> None:
     """The table above has every framework."""
-    assert sorted(BY_NAME) == sorted(name for name, _ in PLATFORM)
+    assert sorted(SUMMARIES) == sorted(name for name, _ in PLATFORM)
 
 
 @pytest.mark.parametrize(("name", "kind"), RENDERINGS, ids=rendering_id)
 def test_platform_s_image_is_used_when_the_flag_is_image(name: str, kind: JobKind) -> None:
     """KFJ_TASK_IMAGES fills in for an empty --image; --work_images has defaults of its own."""
-    has_own = "work_images" in {s.key for s in settings_of(BY_NAME[name].settings)}
-    default = BY_NAME[name].settings().image
+    has_own = "work_images" in {s.key for s in settings_of(load_framework(name).settings)}
+    default = load_framework(name).settings().image
     rendered = render(name, kind, env={"KFJ_TASK_IMAGES": "platform:1"})
     images = {
         container["image"]
@@ -180,7 +180,7 @@ def test_platform_s_image_is_used_when_the_flag_is_image(name: str, kind: JobKin
     assert {default if has_own else "platform:1"} == images
 
 
-WORKERS = [f for f in BY_NAME if f != "megatron"]
+WORKERS = [f for f in SUMMARIES if f != "megatron"]
 BAD = [
     *[(f, ["--num_worker", "0"], "--num_worker='0' is not valid; write a whole") for f in WORKERS],
     *[(f, ["--num_worker", "2.5"], "--num_worker='2.5' is not valid; write") for f in WORKERS],
@@ -199,7 +199,7 @@ BAD = [
     *[(f, ["--image", "x"], "unknown flag '--image'") for f in ("horovod", "mpi", "colossalai")],
     *[
         (f, ["--work_images", "x"], "unknown flag '--work_images'")
-        for f in BY_NAME
+        for f in SUMMARIES
         if f not in {"horovod", "mpi", "colossalai"}
     ],
     ("tf", ["--num_chief", "2"], "--num_chief='2' is not valid; write 0 or 1"),
@@ -230,7 +230,7 @@ BAD = [
 @pytest.mark.parametrize(("name", "argv", "message"), BAD)
 def test_bad_flag_is_a_usage_error_in_one_line(name: str, argv: list[str], message: str) -> None:
     """Exit code 2, with the flag, its value and what to write."""
-    settings = BY_NAME[name].settings
+    settings = load_framework(name).settings
     with pytest.raises(UsageError) as caught:
         load(settings, split(argv, settings), {})
     assert ExitCode.USAGE == caught.value.exit_code
@@ -250,7 +250,7 @@ def test_bad_flag_is_a_usage_error_in_one_line(name: str, argv: list[str], messa
 )
 def test_cluster_reads_every_form(text: str, expected: tuple[tuple[str, int], ...]) -> None:
     """Roles in the order of their ranks, one a line or separated."""
-    settings = BY_NAME["megatron"].settings
+    settings = load_framework("megatron").settings
     task = load(settings, split(["--cluster", text], settings), {})
     assert isinstance(task, megatron.MegatronSettings)
     assert expected == task.cluster

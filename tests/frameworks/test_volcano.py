@@ -4,7 +4,7 @@ import pytest
 from frameworks.cases import RENDERINGS, pod_templates, rendering_id
 from frameworks.pods import manifest, variables
 
-from dlf.frameworks import BY_NAME
+from dlf.frameworks import SUMMARIES, load_framework
 from dlf.manifest.jobs.kind import JobKind
 from dlf.manifest.jobs.mxjob import MXJOB
 from dlf.manifest.jobs.pytorchjob import PYTORCHJOB
@@ -111,5 +111,5 @@ def test_torchrun_needs_no_flags(
 def test_master_decides_in_deepspeed_and_colossalai() -> None:
     """As the platform's users know it; elsewhere the operator says when the job is over."""
     assert {"deepspeed": "worker", "colossalai": "worker"} == {
-        name: framework.leader for name, framework in BY_NAME.items() if framework.leader
+        name: leader for name in SUMMARIES if (leader := load_framework(name).leader)
     }

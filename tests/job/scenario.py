@@ -16,7 +16,7 @@ from dlf.commands.cluster_training import train as train_in_cluster
 from dlf.commands.invocation import parse
 from dlf.edge import Edge
 from dlf.errors import DlfError, ExitCode
-from dlf.frameworks import BY_NAME
+from dlf.frameworks import load_framework
 from dlf.job.submit import spec_hash
 from dlf.logs import multiplexer
 from dlf.outcome import report
@@ -132,7 +132,7 @@ async def running_dlf(
         sweep: seconds between two looks at the logs; more makes a history of hours quick to play.
         show_status: gets the status lines of a terminal.
     """
-    found = BY_NAME[framework]
+    found = load_framework(framework)
     kind = next(k for k in found.kinds if plural in {"", k.plural})
     with (
         tempfile.TemporaryDirectory() as scratch,

@@ -11,7 +11,7 @@ from job.scenario import run_scenario
 from job.simulated_cluster import SimulatedCluster
 
 from dlf.errors import ExitCode
-from dlf.frameworks import BY_NAME
+from dlf.frameworks import load_framework
 from dlf.job.job_context import JobContext
 from dlf.job.launcher_pod import LauncherPod
 from dlf.job.submit import Submission, choose_kind, spec_hash, submit
@@ -106,7 +106,7 @@ def test_end_of_the_job_is_the_end_of_dlf() -> None:
 
 def test_submitting_takes_little_work() -> None:
     """Less than 50 ms of CPU from the parsed command to the created job, the server's included."""
-    framework = BY_NAME["pytorch"]
+    framework = load_framework("pytorch")
     env = {"KFJ_RUN_ID": "r", "KFJ_TASK_ID": "t"}
     task = load(framework.settings, split(["--image", "i"], framework.settings), env)
 

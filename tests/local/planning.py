@@ -4,14 +4,14 @@ import itertools
 from collections.abc import Callable
 from typing import Any
 
-from dlf.frameworks import BY_NAME
+from dlf.frameworks import load_framework
 from dlf.local.job import LocalJob, local_job
 from dlf.manifest.jobs.volcano import VOLCANO_JOB
 from dlf.manifest.manifest import Manifest
 
 
 def rendered(name: str, *, volcano: bool = False, **flags: Any) -> Manifest:
-    framework = BY_NAME[name]
+    framework = load_framework(name)
     kind = VOLCANO_JOB if volcano else framework.kinds[0]
     return framework.manifest(framework.settings(**{"command": "run me"} | flags), kind, "1f2e")
 

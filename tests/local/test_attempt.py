@@ -10,7 +10,7 @@ import pytest
 from local.planning import rendered
 
 from dlf.errors import ExitCode
-from dlf.frameworks import BY_NAME
+from dlf.frameworks import load_framework
 from dlf.local import attempt
 from dlf.local.run import run
 from dlf.logs.log_options import LogOptions
@@ -156,7 +156,7 @@ def test_run_ends_with_the_lead(here: Here, monkeypatch: pytest.MonkeyPatch) -> 
     """deepspeed: worker 0 completes the job, whatever the others do."""
     monkeypatch.setattr(attempt, "DRAIN_SECONDS", 0.0)
     manifest = rendered("deepspeed", num_worker=2, command="[ $RANK = 0 ] || sleep 1000")
-    outcome = here.run(manifest, leader=BY_NAME["deepspeed"].leader)
+    outcome = here.run(manifest, leader=load_framework("deepspeed").leader)
     assert ExitCode.SUCCEEDED == outcome.code
 
 

@@ -5,7 +5,7 @@ import json
 import pytest
 from local.planning import hosts, planned, ports, rendered
 
-from dlf.frameworks import BY_NAME
+from dlf.frameworks import SUMMARIES, load_framework
 from dlf.local.job import LocalJob, local_job
 from dlf.task import resources
 
@@ -244,10 +244,10 @@ def test_local_job_mpi_accelerators_are_the_workers() -> None:
     assert 8 == job.processes[0].accelerators
 
 
-@pytest.mark.parametrize("name", BY_NAME)
+@pytest.mark.parametrize("name", SUMMARIES)
 def test_local_job_covers_every_framework(name: str) -> None:
     """The default job of each framework can be started, with commands as rendered."""
-    framework = BY_NAME[name]
+    framework = load_framework(name)
     manifest = framework.manifest(framework.settings(), framework.kinds[0], "1f2e")
     job = planned(manifest, framework.leader)
     names = [process.pod for process in job.processes]

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 from local.planning import planned, rendered
 
-from dlf.frameworks import BY_NAME
+from dlf.frameworks import load_framework
 from dlf.manifest.jobs.pytorchjob import PyTorchJobSpec
 from dlf.manifest.jobs.volcano import LifecyclePolicy, VolcanoJobSpec
 from dlf.manifest.manifest import Manifest
@@ -40,7 +40,7 @@ def test_local_job_success_is_that_of_the_deciding_role(
 
 def test_local_job_lead_completes_a_volcano_job() -> None:
     """deepspeed and colossalai end with worker 0, or when all have succeeded."""
-    job = planned(rendered("deepspeed", num_worker=2), leader=BY_NAME["deepspeed"].leader)
+    job = planned(rendered("deepspeed", num_worker=2), leader=load_framework("deepspeed").leader)
     pods = [process.pod for process in job.processes]
     assert (frozenset(pods[:1]), frozenset(pods)) == job.rules.succeed
 

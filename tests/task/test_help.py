@@ -5,7 +5,7 @@ from typing import Annotated, Any
 import msgspec
 import pytest
 
-from dlf.frameworks import BY_NAME
+from dlf.frameworks import SUMMARIES, load_framework
 from dlf.task import scalars
 from dlf.task.flag import Flag, Setting, settings_of
 from dlf.task.help import flags_text, signature, written
@@ -20,7 +20,7 @@ COMMON: list[tuple[str, type[msgspec.Struct]]] = [
 ]
 SETTINGS = [
     setting
-    for cls in [*(f.settings for f in BY_NAME.values()), *(cls for _, cls in COMMON)]
+    for cls in [*(f.settings for f in map(load_framework, SUMMARIES)), *(cls for _, cls in COMMON)]
     for setting in settings_of(cls)
 ]
 
@@ -61,10 +61,10 @@ not given.
 
 
 @pytest.mark.parametrize("width", [40, 50, 59, 60, 80, 132, 200])
-@pytest.mark.parametrize("framework", BY_NAME)
+@pytest.mark.parametrize("framework", SUMMARIES)
 def test_flags_text_fits_the_terminal(framework: str, width: int) -> None:
     """Only one word that is longer than the line may be, and none ends in a blank."""
-    text = flags_text([("Task", BY_NAME[framework].settings), *COMMON], width)
+    text = flags_text([("Task", load_framework(framework).settings), *COMMON], width)
     lines = text.splitlines()
     assert [line for line in lines if len(line) > width and len(line.split()) > 2] == []
     assert [line.rstrip() for line in lines] == lines
@@ -80,14 +80,14 @@ def test_overview_fits_the_terminal(width: int) -> None:
 @pytest.mark.parametrize("width", [40, 60, 80, 132])
 def test_help_breaks_at_blanks_only(width: int) -> None:
     """A flag, a value or an image is never cut in two."""
-    groups = [("Task", BY_NAME["mpi"].settings), *COMMON]
+    groups = [("Task", load_framework("mpi").settings), *COMMON]
     assert flags_text(groups, 1000).split() == flags_text(groups, width).split()
 
 
-@pytest.mark.parametrize("framework", BY_NAME)
+@pytest.mark.parametrize("framework", SUMMARIES)
 def test_flags_text_names_everything_once(framework: str) -> None:
     """Each flag and each variable of the platform stands in the help, the same text every time."""
-    groups = [("Task", BY_NAME[framework].settings), *COMMON]
+    groups = [("Task", load_framework(framework).settings), *COMMON]
     text = flags_text(groups, 80)
     assert text == flags_text(groups, 80)
     entries = [line for line in text.splitlines() if line.startswith("  ") and line[2] != " "]

@@ -3,7 +3,7 @@
 import msgspec
 import pytest
 
-from dlf.frameworks import BY_NAME
+from dlf.frameworks import load_framework
 from dlf.task.flag import settings_of
 from dlf.task.settings import Connection, Lifecycle, Logs, Run
 from dlf.task.suggest import flag_hint
@@ -37,6 +37,6 @@ def test_suggestion_is_a_flag_of_the_same_meaning_or_nearly_the_same_spelling(
 ) -> None:
     """An unrelated flag is worse than none."""
     groups: list[type[msgspec.Struct]] = [Run, Lifecycle, Logs, Connection]
-    groups.insert(0, BY_NAME[framework].settings)
+    groups.insert(0, load_framework(framework).settings)
     known = {s.key: s for group in groups for s in settings_of(group) if s.option}
     assert hint == flag_hint(flag, known)
