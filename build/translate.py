@@ -15,11 +15,11 @@ DEPENDENCIES = [
     "msgspec",
     "pyyaml",
 ]
-STAND_INS = ["certifi.py"]
 
 # Imported where Nuitka cannot see it: by CPython's C (strptime, printing an error, int() of many
-# digits, decimal), and codecs by their name (a host name in TLS).
+# digits, decimal) and msgspec's, and codecs by their name (a host name in TLS).
 IMPORTED_UNSEEN = [
+    *("datetime", "decimal", "enum", "uuid"),
     *("_strptime", "traceback", "linecache", "_pylong", "numbers"),
     *("encodings.idna", "encodings.punycode"),
 ]
@@ -67,8 +67,7 @@ def build(
             _copy_python(_packages(module), site)
         _copy_python(package, site / "dlf")
         (site / "dlf/_build.py").write_text(_BUILD_MODULE.format(revision=revision))
-        for name in STAND_INS:
-            shutil.copy(TOOLS / name, site)
+        _copy_python(TOOLS / "modules", site)  # in place of what dlf makes no use of
         # Nuitka's parts start each other with a search path of their own, so the stand-ins are put
         # into the standard library of a copy of the interpreter.
         own_python = bench.scratch / "python"

@@ -10,7 +10,7 @@ import stat
 import sys
 from collections.abc import Callable, Coroutine
 from functools import partial
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NoReturn
 
 from dlf.cli import main
 from dlf.edge import Edge
@@ -65,42 +65,29 @@ def _guarded(argv: list[str]) -> int:
         return ExitCode.BUG
 
 
-class _Screen(NamedTuple):
-    """The terminal that dlf writes to, if that can show a footer.
-
-    Attributes:
-        footer: of the terminal.
-        has_lines: stdout is that terminal.
-        has_notices: stderr is.
-    """
-
-    footer: Footer | None = None
-    has_lines: bool = False
-    has_notices: bool = False
-
-
-def _screen() -> _Screen:
+def _footers() -> tuple[Footer | None, Footer | None]:
+    """What stands below the lines of stdout, and below those of stderr; one for a terminal."""
     out, err = sys.stdout.fileno(), sys.stderr.fileno()
     to_terminal, told_on_terminal = os.isatty(out), os.isatty(err)
     if not (to_terminal or told_on_terminal) or os.environ.get("TERM", "dumb") == "dumb":
-        return _Screen()
+        return None, None
     mode = os.fstat(out).st_mode
     try:
         if to_terminal:
             is_same = told_on_terminal and os.fstat(out).st_rdev == os.fstat(err).st_rdev
-            return _Screen(Footer(out), has_lines=True, has_notices=is_same)
+            footer = Footer(out)
+            return footer, footer if is_same else None
         # What reads a pipe may write to this terminal, too.
         if not (stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)):
-            return _Screen(Footer(err), has_notices=True)
+            return None, Footer(err)
     except OSError:
         pass
-    return _Screen()
+    return None, None
 
 
 def _edge() -> Edge:
-    screen = _screen()
-    footer = screen.footer
-    notify = partial(_notify, footer=footer if screen.has_notices else None)
+    of_lines, of_notices = _footers()
+    notify = partial(_notify, footer=of_notices)
     return Edge(
         env=os.environ,
         out=_print,
@@ -108,10 +95,10 @@ def _edge() -> Edge:
         stdout=sys.stdout.fileno(),
         terminal=sys.stdout.isatty(),
         width=_width(),
-        run=partial(_run_coroutine, notify, footer),
+        run=partial(_run_coroutine, notify, of_lines or of_notices),
         token=lambda digits: os.urandom((digits + 1) // 2).hex()[:digits],
-        footer=footer if screen.has_lines else None,
-        show_status=footer.show_status if footer and screen.has_notices else None,
+        footer=of_lines,
+        show_status=of_notices.show_status if of_notices else None,
     )
 
 
