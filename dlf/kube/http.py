@@ -24,7 +24,7 @@ from dlf.kube.http1 import Body
 from dlf.kube.request import ApiRequest
 from dlf.kube.sockets import Take
 from dlf.kube.tls import make_context, tls_failure
-from dlf.kube.transport import BODY, TAKES_TURNS, Transport
+from dlf.kube.transport import BODY, BULK, TAKES_TURNS, Transport
 
 _TRANSPORT_ERRORS = (httpx.RequestError, EOFError, OSError)
 """What a broken connection raises; httpx's own are about framing and content encoding."""
@@ -181,7 +181,7 @@ class HttpClient:
                         headers={**headers, **content_type, **credential},
                         content=request.body or None,
                         timeout=request.read_timeout,
-                        extensions={TAKES_TURNS: True} if request.takes_turns else None,
+                        extensions=_extensions(request),
                     ),
                     stream=True,
                 )
@@ -217,6 +217,11 @@ class HttpClient:
             if self._had_response:
                 raise Unavailable(error.message) from error
             raise
+
+
+def _extensions(request: ApiRequest) -> dict[str, bool]:
+    named = {TAKES_TURNS: request.takes_turns, BULK: request.bulk}
+    return {name: True for name, wanted in named.items() if wanted}
 
 
 @contextmanager

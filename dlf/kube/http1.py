@@ -15,6 +15,7 @@ from dlf.kube.body_framing import make_decoder
 from dlf.kube.sockets import SocketStream, Take
 
 _MAX_HEAD_BYTES = 64 << 10
+_BULK_FROM_BYTES = 64 << 10  # a short body is read as fast as it comes
 
 
 async def exchange_heads(
@@ -62,6 +63,7 @@ class Body(httpx.AsyncByteStream):
         response: whose body it is.
         early: what came together with the head.
         read_timeout: seconds that each read may take; None for no limit.
+        bulk: nobody waits for any one piece of a long body.
         release: called once when the connection is not needed any more, with whether another
             request may be sent on it.
     """
@@ -72,6 +74,7 @@ class Body(httpx.AsyncByteStream):
         response: h11.Response | h11.InformationalResponse,
         early: bytes,
         read_timeout: float | None,
+        bulk: bool,
         release: Callable[[bool], None],
     ) -> None:
         headers = httpx.Headers([(bytes(k), bytes(v)) for k, v in response.headers])
@@ -83,6 +86,7 @@ class Body(httpx.AsyncByteStream):
         self._keep_alive = (
             response.http_version == b"1.1" and "close" not in headers.get("Connection", "").lower()
         )
+        self._bytes_to_bulk = _BULK_FROM_BYTES if bulk else 0
         self._take: Take | None = None
         self._refused = b""  # was offered and not taken
 
@@ -127,6 +131,9 @@ class Body(httpx.AsyncByteStream):
                 raise httpx.RemoteProtocolError("the connection ended inside the body")
             else:
                 body = self._refused if take else decoder.decode(data)
+            if self._bytes_to_bulk > 0:
+                self._bytes_to_bulk -= len(data)
+                self._stream.read_in_bulk(self._bytes_to_bulk <= 0)
             if body:
                 return body
         return b""
@@ -139,6 +146,7 @@ class Body(httpx.AsyncByteStream):
         """Give the connection back. An unfinished body makes it useless."""
         release, self._release = self._release, None
         if release:
+            self._stream.read_in_bulk(False)
             release(self._keep_alive and self._decoder.complete)
 
     def _offer(self, data: bytes) -> bool:

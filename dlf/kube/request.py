@@ -35,6 +35,7 @@ class ApiRequest(msgspec.Struct, frozen=True, kw_only=True):
         path: below the server's URL.
         read_timeout: seconds that each read may take; None for no limit.
         takes_turns: one of very many: only so many of them connect at a time.
+        bulk: nobody waits for any one piece of a long response.
     """
 
     action: Action
@@ -45,6 +46,7 @@ class ApiRequest(msgspec.Struct, frozen=True, kw_only=True):
     content_type: str = "application/json"
     read_timeout: float | None = RESPONSE_TIMEOUT_SECONDS
     takes_turns: bool = False
+    bulk: bool = False
 
 
 def path_of(kind: Kind, namespace: str, *below: str) -> str:
@@ -174,6 +176,7 @@ def log(
         # The kubelet sends the head with the first line, which a container may never write.
         read_timeout=None if follow else RESPONSE_TIMEOUT_SECONDS,
         takes_turns=True,
+        bulk=not follow,
     )
 
 

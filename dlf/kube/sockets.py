@@ -11,7 +11,7 @@ import socket
 import ssl
 from collections.abc import Callable
 
-from dlf.kube.poller import running_poller
+from dlf.kube.poller import running_pollers
 from dlf.kube.tls_layer import RECEIVE_BYTES, RECORD_BYTES, TlsLayer
 
 Take = Callable[[bytes], bool]
@@ -27,10 +27,12 @@ class SocketStream:
         self._sock = sock
         self._fd = sock.fileno()
         self._loop = asyncio.get_running_loop()
-        self._poller = running_poller()
+        self._pollers = running_pollers()
+        self._poller = self._pollers.prompt
         self._waiter: asyncio.Future[bytes] | None = None
         self._take: Take | None = None
         self._watched = False
+        self._has_more = False  # the last read may have left something
         # b"" or an error once the end was seen: the poller may not report it again.
         self._end: bytes | Exception | None = None
         self.layers: tuple[TlsLayer, ...] = ()
@@ -100,6 +102,13 @@ class SocketStream:
             raise
         self.layers = (*self.layers, layer)
 
+    def read_in_bulk(self, wanted: bool) -> None:
+        """Whether to read every now and then, what has come by then, or at once what comes."""
+        poller = self._pollers.bulk if wanted else self._pollers.prompt
+        if poller is not self._poller:
+            self._unwatch()
+            self._poller = poller
+
     def is_readable(self) -> bool:
         """Whether there are bytes, or the end; an idle HTTP/1.1 connection has neither."""
         poll = select.poll()
@@ -113,24 +122,26 @@ class SocketStream:
             self._waiter.cancel()
         self._sock.close()
 
-    def _on_readable(self) -> None:
+    def _on_readable(self) -> bool:
+        """Read; whether there may be more."""
         waiter = self._waiter
         if waiter is None or waiter.done():
             self._unwatch()
-            return
+            return False
         try:
             data = self._read()
             if data is None:
-                return
+                return False
             if data and self._take is not None and self._take(data):
                 if self._end is not None:
                     self._loop.call_soon(self._on_readable)
-                return
+                return self._has_more
         except Exception as error:
             self._unwatch()
             waiter.set_exception(error)
-            return
+            return False
         waiter.set_result(data)
+        return self._has_more
 
     def _read(self) -> bytes | None:
         """What there is to read; None when it is nothing yet, b"" at the end."""
@@ -142,6 +153,7 @@ class SocketStream:
             size = self._sock.recv_into(_received)
         except BlockingIOError:
             return None
+        self._has_more = size == RECEIVE_BYTES
         if not size:
             for layer in self.layers:
                 layer.end()

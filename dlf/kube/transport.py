@@ -20,6 +20,9 @@ TAKES_TURNS = "dlf.takes_turns"
 """Request extension: this is one of very many requests, such as for a log. Only so many of them
 connect at a time, and all other requests go before them."""
 
+BULK = "dlf.bulk"
+"""Request extension: nobody waits for any one piece of the response's body."""
+
 BODY = "dlf.body"
 """Response extension: the response's `Body`."""
 
@@ -108,7 +111,9 @@ class Transport(httpx.AsyncBaseTransport):
         except BaseException:
             stream.close()
             raise
-        body = Body(stream, response, early, timeout, partial(self._release, stream, context))
+        bulk = BULK in request.extensions
+        release = partial(self._release, stream, context)
+        body = Body(stream, response, early, timeout, bulk, release)
         return httpx.Response(
             response.status_code,
             headers=[(bytes(name), bytes(value)) for name, value in response.headers],

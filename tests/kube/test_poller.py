@@ -7,8 +7,11 @@ from contextlib import ExitStack
 from functools import partial
 
 import pytest
+from virtual_loop import run
 
-from dlf.kube.poller import Poller, running_poller
+from dlf.kube.poller import Poller, running_pollers
+
+INTERVALS = [0.0, 0.01]
 
 
 @pytest.fixture
@@ -23,17 +26,19 @@ def pairs() -> Iterator[list[tuple[socket.socket, socket.socket]]]:
         yield made
 
 
+@pytest.mark.parametrize("interval", INTERVALS)
 def test_poller_calls_back_for_each_socket_as_long_as_it_is_readable(
-    pairs: list[tuple[socket.socket, socket.socket]],
+    pairs: list[tuple[socket.socket, socket.socket]], interval: float
 ) -> None:
     """Bytes that are left call again."""
     got: list[tuple[int, bytes]] = []
 
     async def scenario() -> None:
-        poller = Poller()
+        poller = Poller(interval)
 
-        def on_readable(index: int) -> None:
+        def on_readable(index: int) -> bool:
             got.append((index, pairs[index][0].recv(2)))
+            return False
 
         for index, (ours, theirs) in enumerate(pairs):
             poller.add(ours.fileno(), partial(on_readable, index))
@@ -47,46 +52,79 @@ def test_poller_calls_back_for_each_socket_as_long_as_it_is_readable(
     assert [(0, b"a"), (1, b"ab"), (2, b"ab"), (2, b"c")] == sorted(got)
 
 
+@pytest.mark.parametrize("interval", INTERVALS)
 def test_poller_does_not_call_back_for_what_another_callback_removed(
-    pairs: list[tuple[socket.socket, socket.socket]],
+    pairs: list[tuple[socket.socket, socket.socket]], interval: float
 ) -> None:
     """Two are ready at once; the first closes the second."""
     called: list[int] = []
 
     async def scenario() -> None:
-        poller = Poller()
+        poller = Poller(interval)
         fds = [ours.fileno() for ours, _ in pairs[:2]]
 
-        def on_readable(index: int) -> None:
+        def on_readable(index: int) -> bool:
             called.append(index)
             for fd in fds:
                 poller.remove(fd)
+            return True
 
         for index, fd in enumerate(fds):
             poller.add(fd, partial(on_readable, index))
             pairs[index][1].send(b"x")
         while not called:
             await asyncio.sleep(0)
-        await asyncio.sleep(0.01)
+        await asyncio.sleep(3 * interval)
 
     asyncio.run(scenario())
     assert 1 == len(called)
 
 
-def test_poller_leaves_nothing_open_when_nothing_is_watched(
+def test_poller_looks_again_at_once_while_there_may_be_more(
     pairs: list[tuple[socket.socket, socket.socket]],
+) -> None:
+    """And after its interval when there is not."""
+    times: list[float] = []
+
+    async def scenario() -> None:
+        loop = asyncio.get_running_loop()
+        poller, begun = Poller(100.0), loop.time()
+        ours, theirs = pairs[0]
+        theirs.send(b"x")
+
+        def on_readable() -> bool:
+            times.append(loop.time() - begun)
+            return len(times) % 3 != 0
+
+        poller.add(ours.fileno(), on_readable)
+        while len(times) < 6:
+            await asyncio.sleep(1)
+        poller.remove(ours.fileno())
+
+    run(scenario())
+    assert [100, 100, 100, 200, 200, 200] == [round(each) for each in times]
+
+
+@pytest.mark.parametrize("kind", ["prompt", "bulk"])
+def test_poller_leaves_nothing_open_when_nothing_is_watched(
+    pairs: list[tuple[socket.socket, socket.socket]], kind: str
 ) -> None:
     """And begins anew."""
     got: list[bytes] = []
 
     async def scenario() -> None:
         ours, theirs = pairs[0]
-        poller = running_poller()
-        assert poller is running_poller()
+
+        def read() -> bool:
+            got.append(ours.recv(9))
+            return False
+
+        poller: Poller = getattr(running_pollers(), kind)
+        assert poller is getattr(running_pollers(), kind)
         for text in (b"1", b"2"):
             with socket.socket() as probe:
                 lowest = probe.fileno()
-            poller.add(ours.fileno(), lambda: got.append(ours.recv(9)))
+            poller.add(ours.fileno(), read)
             theirs.send(text)
             while got[-1:] != [text]:
                 await asyncio.sleep(0)

@@ -10,12 +10,13 @@ import threading
 from collections.abc import Awaitable, Callable
 
 import pytest
+import virtual_loop
 from fake_api.certificates import Authority
 from waiting import PATIENCE
 
 from dlf.kube import connect
 from dlf.kube.connect import connect_tcp
-from dlf.kube.poller import running_poller
+from dlf.kube.poller import running_pollers
 from dlf.kube.sockets import SocketStream
 
 MEGABYTES = bytes(range(256)) * 20_000
@@ -37,9 +38,13 @@ async def keep_silent(reader: asyncio.StreamReader, writer: asyncio.StreamWriter
 
 
 def talk(
-    serve: Serve, client: Callable[[SocketStream], Awaitable[None]], *, tls: bool = False
+    serve: Serve,
+    client: Callable[[SocketStream], Awaitable[None]],
+    *,
+    tls: bool = False,
+    virtual: bool = False,
 ) -> None:
-    """Run a client against a server."""
+    """Run a client against a server, with the time of a clock or of a virtual one."""
     authority = Authority()
 
     async def scenario() -> None:
@@ -69,7 +74,7 @@ def talk(
                 stream.close()
             await served.wait()
 
-    asyncio.run(scenario())
+    (virtual_loop.run if virtual else asyncio.run)(scenario())
 
 
 async def read_all(stream: SocketStream) -> bytes:
@@ -101,12 +106,39 @@ def test_socket_sends_more_than_the_kernel_takes_at_once(tls: bool) -> None:
 
 
 @pytest.mark.parametrize("tls", [False, True])
+def test_socket_that_is_read_in_bulk_takes_many_small_pieces_at_once(tls: bool) -> None:
+    """All of them, and in order; afterwards it is read at once again."""
+    pieces = [b"%07d\n" % number for number in range(200)]
+
+    async def server(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        for piece in pieces:
+            writer.write(piece)
+            await writer.drain()
+            await asyncio.sleep(0.001)
+        writer.write(await reader.read(3))
+
+    async def client(stream: SocketStream) -> None:
+        stream.read_in_bulk(True)
+        got: list[bytes] = []
+        while len(b"".join(got)) < len(b"".join(pieces)):
+            got.append(await stream.receive())
+        assert pieces == b"".join(got).splitlines(keepends=True)
+        assert len(got) < len(pieces) / 4
+        stream.read_in_bulk(False)
+        assert not running_pollers().bulk._callbacks
+        await stream.send(b"end")
+        assert b"end" == await stream.receive()
+
+    talk(server, client, tls=tls, virtual=True)
+
+
+@pytest.mark.parametrize("tls", [False, True])
 def test_socket_that_nobody_reads_costs_no_time(tls: bool) -> None:
     """While its reader is busy elsewhere a readable connection does not wake the loop."""
 
     async def client(stream: SocketStream) -> None:
         got = await stream.receive()
-        while running_poller()._callbacks:
+        while running_pollers().prompt._callbacks:
             await asyncio.sleep(0.01)
         assert MEGABYTES == got + await read_all(stream)
 
