@@ -20,7 +20,8 @@ class Poller:
     There is no epoll while nothing is watched, so there is nothing to close.
 
     Args:
-        interval: seconds between looks; 0 to call back at once.
+        interval: seconds from when a socket can be read to when all that can be are called; 0 to
+            call at once.
     """
 
     def __init__(self, interval: float = 0.0) -> None:
@@ -36,10 +37,7 @@ class Poller:
         """
         if self._epoll is None:
             self._epoll = select.epoll()
-            if self._interval:
-                self._look_after(self._interval)
-            else:
-                asyncio.get_running_loop().add_reader(self._epoll.fileno(), self._call)
+            self._wait()
         self._epoll.register(fd, select.EPOLLIN)
         self._callbacks[fd] = on_readable
 
@@ -52,8 +50,7 @@ class Poller:
         if not self._callbacks:
             if self._timer:
                 self._timer.cancel()
-            else:
-                asyncio.get_running_loop().remove_reader(self._epoll.fileno())
+            asyncio.get_running_loop().remove_reader(self._epoll.fileno())
             self._epoll.close()
             self._epoll = None
 
@@ -66,14 +63,25 @@ class Poller:
                 more |= on_readable()
         return more
 
-    def _look(self) -> None:
-        self._look_after(0.0 if self._call() else self._interval)
-
-    def _look_after(self, seconds: float) -> None:
-        if self._timer:
-            self._timer.cancel()
+    def _wait(self) -> None:
+        """Wait until a socket can be read."""
         if self._epoll:
-            self._timer = asyncio.get_running_loop().call_later(seconds, self._look)
+            ready = self._call_later if self._interval else self._call
+            asyncio.get_running_loop().add_reader(self._epoll.fileno(), ready)
+
+    def _call_later(self) -> None:
+        """What comes in the interval is read with it."""
+        loop = asyncio.get_running_loop()
+        if self._epoll:
+            loop.remove_reader(self._epoll.fileno())
+        self._timer = loop.call_later(self._interval, self._call_all)
+
+    def _call_all(self) -> None:
+        if self._call():
+            self._timer = asyncio.get_running_loop().call_later(0, self._call_all)
+        else:
+            self._timer = None
+            self._wait()
 
 
 class Pollers:

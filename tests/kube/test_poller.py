@@ -80,6 +80,32 @@ def test_poller_does_not_call_back_for_what_another_callback_removed(
     assert 1 == len(called)
 
 
+def test_poller_with_an_interval_waits_for_bytes_first(
+    pairs: list[tuple[socket.socket, socket.socket]],
+) -> None:
+    """It does not look every now and then while nothing comes."""
+    times: list[float] = []
+
+    async def scenario() -> None:
+        loop = asyncio.get_running_loop()
+        poller, begun = Poller(100.0), loop.time()
+        ours, theirs = pairs[0]
+
+        def on_readable() -> bool:
+            times.append(loop.time() - begun)
+            poller.remove(ours.fileno())
+            return False
+
+        poller.add(ours.fileno(), on_readable)
+        await asyncio.sleep(1030)
+        theirs.send(b"x")
+        while not times:
+            await asyncio.sleep(1)
+
+    run(scenario())
+    assert [1130] == [round(each) for each in times]
+
+
 def test_poller_looks_again_at_once_while_there_may_be_more(
     pairs: list[tuple[socket.socket, socket.socket]],
 ) -> None:
