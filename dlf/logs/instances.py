@@ -4,6 +4,7 @@ A container keeps its name over restarts; each start is an instance with an ID a
 own. kubelet serves two of them: the current one, and with `previous` the one before it.
 """
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 import msgspec
@@ -27,6 +28,7 @@ class Target(msgspec.Struct, frozen=True):
         generation: how many pods of this name came before.
         namespace: of the pod.
         uid: of the pod.
+        unseen: this many instances, up to this one, came and went unseen; 0 for one that was seen.
     """
 
     pod: str
@@ -40,16 +42,25 @@ class Target(msgspec.Struct, frozen=True):
     generation: int = 0
     namespace: str = ""
     uid: str = ""
+    unseen: int = 0
 
     @property
     def name(self) -> str:
-        """`POD/CONTAINER`, with the restart count when there was one; for messages."""
-        again = f" (restart {self.restart})" if self.restart else ""
-        return f"{self.pod}/{self.container}{again}"
+        """`POD/CONTAINER`, and which instance it is if not the first of that name; for messages."""
+        facts = []
+        if self.generation:
+            times = f" {self.generation} times" if self.generation > 1 else ""
+            facts.append(f"created again{times}")
+        if self.unseen > 1:
+            first = self.restart - self.unseen + 1
+            facts.append(f"each of restarts {first} to {self.restart}")
+        elif self.restart:
+            facts.append(f"restart {self.restart}")
+        return f"{self.pod}/{self.container}" + (f" ({', '.join(facts)})" if facts else "")
 
 
 class Instance(msgspec.Struct, frozen=True):
-    """One container instance that has, or had, a log.
+    """One container instance that has, or had, a log; or several in a row that nobody saw.
 
     Attributes:
         container: its name.
@@ -59,6 +70,8 @@ class Instance(msgspec.Struct, frozen=True):
         previous: a newer instance took its place; its log is asked for as `previous`.
         started: when its process was started, RFC 3339 with whole seconds; "" where that is not
             known.
+        ended_at: when its process ended, in the same form.
+        unseen: as in `Target`.
     """
 
     container: str
@@ -67,6 +80,8 @@ class Instance(msgspec.Struct, frozen=True):
     ended: bool
     previous: bool = False
     started: str = ""
+    ended_at: str = ""
+    unseen: int = 0
 
 
 def instances(pod: Pod) -> list[Instance]:
@@ -87,8 +102,14 @@ def _of_container(status: ContainerStatus, uid: str) -> list[Instance]:
     def instance(
         ident: str | None, restart: int, of: Running | Terminated, **facts: bool
     ) -> Instance:
-        started = of.started_at or ""
-        return Instance(status.name, ident or f"{uid}#{restart}", restart, started=started, **facts)
+        return Instance(
+            status.name,
+            ident or f"{uid}#{restart}",
+            restart,
+            started=of.started_at or "",
+            ended_at=(of.finished_at or "") if isinstance(of, Terminated) else "",
+            **facts,
+        )
 
     found = []
     started = state.running is not None or (
@@ -106,6 +127,28 @@ def _of_container(status: ContainerStatus, uid: str) -> list[Instance]:
         ident = state.terminated.container_id or status.container_id
         found.append(instance(ident, count, state.terminated, ended=True))
     return found
+
+
+def with_unseen(found: Iterable[Instance], seen: int, uid: str) -> list[Instance]:
+    """Put those that must have come and gone before each instance in front of it, as one.
+
+    The restart count says how many there were: a look at the pod may miss some, as after a watch
+    that was away.
+
+    Args:
+        found: of one container, older before newer.
+        seen: the restart count that follows those that were seen before.
+        uid: of the pod.
+    """
+    complete = []
+    for each in found:
+        if unseen := max(0, each.restart - seen):
+            last = each.restart - 1
+            ident = f"{uid}#{last}"
+            complete.append(Instance(each.container, ident, last, ended=True, unseen=unseen))
+        complete.append(each)
+        seen = each.restart + 1
+    return complete
 
 
 class SeenPod(NamedTuple):

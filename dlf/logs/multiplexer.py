@@ -29,6 +29,9 @@ SWEEP_INTERVAL_SECONDS = 1.0
 DRAIN_IDLE_SECONDS = 5.0
 """Seconds of silence after which a container that goes on running does not hold up `drain`."""
 _DOUBT = "perhaps gone before it was read; what was printed may be a later restart's log"
+_DOUBT_AFTER_GAP = (
+    "perhaps gone before its end was read; what was printed since may be a later restart's log"
+)
 
 
 class Multiplexer:
@@ -93,7 +96,7 @@ class Multiplexer:
             logs = containers.setdefault(container, ContainerLogs(self._context.end_budget))
             observed = logs.observe(meta.uid, found)
             for log in observed.dropped:
-                del self._tails[log]
+                self._tails.pop(log, None)
             self._wake(observed.changed)
             for instance in observed.new:
                 target = Target(
@@ -108,6 +111,7 @@ class Multiplexer:
                     generation=seen.generation,
                     namespace=meta.namespace,
                     uid=meta.uid,
+                    unseen=instance.unseen,
                 )
                 self._begin(target, instance, logs, catch_up=seen.is_new)
 
@@ -171,13 +175,7 @@ class Multiplexer:
         if self._sweeper is None:
             self._sweeper = asyncio.create_task(self._sweep())
             self._sweeper.add_done_callback(self._raised)
-        of_pod = [log.target for log in logs if log.target.uid == target.uid]
-        unseen = target.restart - max([each.restart + 1 for each in of_pod], default=0)
-        if unseen > 0:
-            self._miss(
-                self.unread, f"{target.pod}/{target.container}: {unseen} earlier logs gone unread"
-            )
-        if target.restart:
+        if target.restart and not target.unseen:
             self._context.notify(f"{target.name}: container restarted, its log begins anew")
         options = self._context.options
         state = TailState(
@@ -186,7 +184,10 @@ class Multiplexer:
             follow=options.follow,
             catch_up=catch_up,
         )
-        log = logs.add(target, state, instance.started)
+        log = logs.add(target, state, instance.started, instance.ended_at)
+        if target.unseen:
+            self._tell_lost(log, logs)
+            return
         renderer = LineRenderer(target, options, self._files, self._collapser)
         tail = Tail(log, logs, self._context, renderer, self._rewound)
         self._tails[log] = tail
@@ -213,20 +214,25 @@ class Multiplexer:
     def _finished(self, task: asyncio.Task[None]) -> None:
         tail = self._tails_by_task.pop(task)
         self._raised(task)
-        target, state = tail.log.target, tail.log.state
-        if state.missing:
-            facts = self.incomplete if state.opened else self.unread
-            self._miss(facts, f"{target.name}: {state.missing}")
-            for log in self._logs[target.pod][target.container].doubtful(tail.log):
-                self._miss(self.unread, f"{log.target.name}: {_DOUBT}")
+        target = tail.log.target
+        self._tell_lost(tail.log, self._logs[target.pod][target.container])
+
+    def _tell_lost(self, log: InstanceLog, logs: ContainerLogs) -> None:
+        """Name a log that is done with, if it was not read to its end, and those in doubt by it."""
+        if log.state.missing:
+            self._miss(log, log.state.missing, is_begun=log.state.opened)
+        for each in logs.doubtful():
+            doubt = _DOUBT_AFTER_GAP if each.has_gap else _DOUBT
+            self._miss(each, doubt, is_begun=each.has_gap)
 
     def _raised(self, task: asyncio.Task[None]) -> None:
         error = None if task.cancelled() else task.exception()
         if error is not None and not isinstance(error, OutputClosed):
             self._bug = self._bug or error
 
-    def _miss(self, facts: list[str], fact: str) -> None:
-        facts.append(fact)
+    def _miss(self, log: InstanceLog, why: str, *, is_begun: bool) -> None:
+        fact = f"{log.target.name}: {why}"
+        (self.incomplete if is_begun else self.unread).append(fact)
         self._context.notify(fact)
 
     def _pending(self, now: float) -> set[asyncio.Task[None]]:

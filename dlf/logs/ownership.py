@@ -11,9 +11,10 @@ So a stream that was opened for one instance may bring the log of the next one. 
    instance's log. Its lines are withheld until the pod's status has had time to change, and the pod
    was looked at. If both still name the same instance, the lines count as its own, until rule 1
    says otherwise.
-3. The start. What begins in an earlier second than the next instance was started in is the older
-   one's own log. If a log was gone before anything of it was read, what was read for an older
-   instance and is not proved so may be the one that is gone: both are named (`doubtful`).
+3. The start. What begins in an earlier second than its instance ended in, or the next one was
+   started in, is that instance's own log. If a log was gone before anything of it was read, what
+   was read for an older instance and is not proved so may be the one that is gone: both are named
+   (`doubtful`).
 
 docs/explanation/logs.md draws the states.
 """
@@ -23,7 +24,7 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-from dlf.logs.instances import Instance, Target
+from dlf.logs.instances import Instance, Target, with_unseen
 from dlf.logs.log_end import EndBudget, LogEnd
 from dlf.logs.position import LogPosition
 from dlf.logs.tail_state import TailState
@@ -49,15 +50,21 @@ class InstanceLog:
         end: its last lines.
         ownership: of what was read.
         started: when the instance was started, RFC 3339; "" if not known.
+        ended_at: when it ended, in the same form.
+        is_doubted: it was said that what was read may be another instance's.
     """
 
-    def __init__(self, target: Target, state: TailState, end: LogEnd, started: str) -> None:
+    def __init__(
+        self, target: Target, state: TailState, end: LogEnd, started: str, ended_at: str
+    ) -> None:
         self.target = target
         self.state = state
         self.position = LogPosition()
         self.end = end
         self.ownership = Ownership.UNKNOWN
         self.started = started
+        self.ended_at = ended_at
+        self.is_doubted = False
         self._before_gap: LogPosition | None = None
 
     def update(self, instance: Instance | None) -> bool:
@@ -73,6 +80,7 @@ class InstanceLog:
         else:
             state.terminated, state.previous = instance.ended, instance.previous
             self.started = instance.started or self.started
+            self.ended_at = instance.ended_at or self.ended_at
         return before != (state.terminated, state.previous, state.deleted)
 
     def rewind(self) -> None:
@@ -83,7 +91,18 @@ class InstanceLog:
 
     def is_own(self, newer: "InstanceLog") -> bool:
         """Whether what was read cannot be the log of the next instance, nor of a later one."""
-        return is_before(split(self.position.first_line)[0], newer.started)
+        begun = split(self.position.first_line)[0]
+        return is_before(begun, newer.started) or is_before(begun, self.ended_at)
+
+    @property
+    def is_gone(self) -> bool:
+        """Whether nothing of the log was read, nor can be."""
+        return bool(self.state.missing) and not self.position.first_line
+
+    @property
+    def has_gap(self) -> bool:
+        """Whether only the lines after a gap may be another instance's."""
+        return self._before_gap is not None
 
     def trust(self, position: LogPosition, before_gap: LogPosition) -> None:
         """Take the lines after a gap for this instance's, until another one claims them."""
@@ -96,7 +115,7 @@ class Observation(NamedTuple):
 
     Attributes:
         changed: logs of whose instances something has become known.
-        new: instances that have no log yet.
+        new: instances that have no log yet, those that came and went unseen included.
         dropped: logs that nobody needs any more.
     """
 
@@ -136,16 +155,24 @@ class ContainerLogs:
             instance = new.pop(log.target.instance, None)
             if log.update(instance):
                 changed.append(log)
-        return Observation(changed, list(new.values()), dropped)
+        of_pod = [log.target.restart + 1 for log in self._logs if log.target.uid == uid]
+        unknown = with_unseen(new.values(), max(of_pod, default=0), uid)
+        return Observation(changed, unknown, dropped)
 
     def pod_deleted(self) -> list[InstanceLog]:
         """No stream can be opened any more; return the logs of which that was not known."""
         return [log for log in self._logs if log.update(None)]
 
-    def add(self, target: Target, state: TailState, started: str = "") -> InstanceLog:
-        """A new instance."""
-        self._logs.append(InstanceLog(target, state, LogEnd(self._budget), started))
-        return self._logs[-1]
+    def add(
+        self, target: Target, state: TailState, started: str = "", ended_at: str = ""
+    ) -> InstanceLog:
+        """A new instance; the log of one that nobody saw is gone."""
+        log = InstanceLog(target, state, LogEnd(self._budget), started, ended_at)
+        self._logs.append(log)
+        if target.unseen:
+            state.deleted = True
+            state.start_stream()
+        return log
 
     def claim(self, log: InstanceLog) -> InstanceLog | None:
         """Say whose log this is, as soon as its first line is known.
@@ -168,20 +195,18 @@ class ContainerLogs:
         log.ownership = Ownership.PROVED
         return None
 
-    def doubtful(self, log: InstanceLog) -> list[InstanceLog]:
-        """Older logs of which each may be the next one's, as this one was gone; newest first.
+    def doubtful(self) -> list[InstanceLog]:
+        """Logs of which each may be the next one's, as a later one is gone; newest first, once.
 
-        If this instance's log is what was read for the one before it, then that one's own is lost,
-        unless it is what was read for the one before that, and so on.
+        If the log that is gone is what was read for the instance before it, then that one's own is
+        lost, unless it is what was read for the one before that, and so on.
         """
         found: list[InstanceLog] = []
-        if log.position.first_line or log not in self._logs:  # dropped, with all older ones
-            return found
-        older = self._logs[: self._logs.index(log) + 1]
-        for each, newer in reversed(list(pairwise(older))):
-            if each.is_own(newer):
-                break
-            if each.position.first_line:
+        is_lost = False
+        for each, newer in reversed(list(pairwise(self._logs))):
+            is_lost = (is_lost or newer.is_gone) and not each.is_own(newer)
+            if is_lost and each.position.first_line and not each.is_doubted:
+                each.is_doubted = True
                 found.append(each)
         return found
 
@@ -192,9 +217,10 @@ class ContainerLogs:
         The newest stays: its last lines may be asked for.
         """
         count = 0
-        for index, (log, newer) in enumerate(pairwise(self._logs)):
+        for index, log in enumerate(self._logs[:-1]):
             if not (log.state.deleted and log.state.finished):
                 break
+            newer = next(each for each in self._logs[index + 1 :] if not each.target.unseen)
             is_empty = count == index and not log.position.first_line
             if is_empty or log.is_own(newer):
                 count = index + 1

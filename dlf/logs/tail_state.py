@@ -157,6 +157,7 @@ class TailState:
         """What was read was another instance's log; `opened`: not all of it."""
         self.opened = opened
         self.finished = self._was_clean = False
+        self.missing = ""
 
     def _gone(self) -> str:
         return "gone before its end was read" if self.opened else "gone before it was read"

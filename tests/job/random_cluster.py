@@ -2,7 +2,7 @@
 
 import asyncio
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Coroutine
 from contextlib import AsyncExitStack
 from typing import Any, NamedTuple
@@ -60,6 +60,7 @@ class RandomCluster(RuleBasedStateMachine):
         unreachable: logs of pods that are gone.
         written: of each log its pod and how many lines were written; each line says of which log.
         restart_of: of each log the restart count of its container.
+        generation_of: of each log how many pods had the name of its pod before.
         stopping: pods that somebody deletes or the cluster takes away.
         interrupted: pods that ended while that was so; their success is none.
         is_away: the API server is.
@@ -77,6 +78,7 @@ class RandomCluster(RuleBasedStateMachine):
         self._staging = AsyncExitStack()
         self._current: dict[str, int] = {}  # log of each pod
         self._restarts: dict[str, int] = {}
+        self._pods_of_name: Counter[str] = Counter()
         self._untold: set[str] = set()  # pods that restarted before their status says so
         self.job = ""
         self.phases: dict[str, str] = {}
@@ -84,6 +86,7 @@ class RandomCluster(RuleBasedStateMachine):
         self.unreachable: set[int] = set()
         self.written: list[tuple[str, int]] = []
         self.restart_of: list[int] = []
+        self.generation_of: list[int] = []
         self.stopping: set[str] = set()
         self.interrupted: set[str] = set()
         self.framework = ""
@@ -143,6 +146,7 @@ class RandomCluster(RuleBasedStateMachine):
         for names_of in (self.gone, self.stopping, self.interrupted):
             names_of.discard(pod)
         self._restarts[pod] = 0
+        self._pods_of_name[pod] += 1
         return pod
 
     def run_pod(self, pod: str) -> None:
@@ -240,6 +244,7 @@ class RandomCluster(RuleBasedStateMachine):
         self._current[pod] = len(self.written)
         self.written.append((pod, 0))
         self.restart_of.append(self._restarts[pod])
+        self.generation_of.append(self._pods_of_name[pod] - 1)
         self.print_lines(pod, 1)
 
     def _jobs(self) -> list[dict[str, Any]]:
@@ -261,8 +266,9 @@ class RandomCluster(RuleBasedStateMachine):
             is_unseen = log in self.unreachable and not numbers
             if result.outcome and not (is_whole or is_hidden or is_unseen):
                 name, restart = f"{pod}/{self.kind.container}", self.restart_of[log]
-                found = explanations(result.messages, name, restart, is_unread=not numbers)
-                assert found, (name, restart, numbers, result.messages)
+                generation = self.generation_of[log]
+                found = explanations(result.messages, name, restart, generation)
+                assert found, (name, restart, generation, numbers, result.messages)
         assert not printed
 
     def check_left(self, result: ScenarioResult, *, is_stopped: bool) -> None:
@@ -281,23 +287,33 @@ class RandomCluster(RuleBasedStateMachine):
             assert all("deletionTimestamp" in meta for meta in metas)
 
 
-def explanations(messages: list[str], name: str, restart: int, *, is_unread: bool) -> list[str]:
+_WHICH = (
+    r"(?: \((?P<again>created again)?(?: (?P<times>\d+) times)?(?:, )?"
+    r"(?:restart (?P<one>\d+)|each of restarts (?P<first>\d+) to (?P<last>\d+))?\))?: "
+)
+"""Which instance of `POD/CONTAINER` a message is about, as dlf writes it behind the name."""
+
+
+def explanations(messages: list[str], name: str, restart: int, generation: int = 0) -> list[str]:
     """The messages that tell why lines of just this log were not printed.
 
     What is told of another container instance explains nothing, nor does the word of a restart.
-    Only of a log of which nothing was read may the next one's message speak.
 
     Args:
         messages: all that dlf said.
         name: `POD/CONTAINER`.
         restart: of the log.
-        is_unread: nothing of it was printed.
+        generation: how many pods of the name came before; dlf counts those that it has seen.
     """
-    own = f"{name} (restart {restart}): " if restart else f"{name}: "
-    earlier = re.compile(rf"{re.escape(name)}: \d+ earlier logs gone unread")
+
+    def is_own(found: re.Match[str]) -> bool:
+        again, times, one, first, last = found.group("again", "times", "one", "first", "last")
+        count = int(times or 1) if again else 0
+        return count <= generation and int(first or one or 0) <= restart <= int(last or one or 0)
+
+    which = re.compile(re.escape(name) + _WHICH)
     return [
         line
         for line in messages
-        if (own in line and "begins anew" not in line and not earlier.search(line))
-        or (is_unread and earlier.search(line))
+        if "begins anew" not in line and any(map(is_own, which.finditer(line)))
     ]

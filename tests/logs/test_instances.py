@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from dlf.logs.instances import Instance, PodHistory, instances
+from dlf.logs.instances import Instance, PodHistory, Target, instances, with_unseen
 from dlf.manifest.observed import Pod
 
 
@@ -30,6 +30,7 @@ def status(ident: str = "a", count: int = 0, last: str = "", **state: Any) -> di
     }
 
 
+TIMES = {"startedAt": "2026-01-02T03:04:05Z", "finishedAt": "2026-01-02T03:04:09Z"}
 ENDED: dict[str, Any] = {"terminated": {"containerID": "a", "exitCode": 1}}
 
 
@@ -45,6 +46,20 @@ ENDED: dict[str, Any] = {"terminated": {"containerID": "a", "exitCode": 1}}
             id="running since a known time",
         ),
         pytest.param(status(**ENDED), [Instance("c", "a", 0, ended=True)], id="ended"),
+        pytest.param(
+            status(terminated=ENDED["terminated"] | TIMES),
+            [
+                Instance(
+                    "c",
+                    "a",
+                    0,
+                    ended=True,
+                    started=TIMES["startedAt"],
+                    ended_at="2026-01-02T03:04:09Z",
+                )
+            ],
+            id="ended at a known time",
+        ),
         pytest.param(
             status(terminated={"exitCode": 137, "reason": "ContainerStatusUnknown"}, ident=""),
             [],
@@ -87,6 +102,47 @@ def test_instances_of_init_containers_come_first() -> None:
     assert ["fetch", "c"] == [
         each.container for each in instances(pod(status(running={}), init=(init,)))
     ]
+
+
+@pytest.mark.parametrize(
+    ("found", "seen", "complete"),
+    [
+        pytest.param([0], 0, "0", id="the first"),
+        pytest.param([1, 2], 1, "1 2", id="all that came since"),
+        pytest.param([2], 1, "1*1 2", id="one between was not seen"),
+        pytest.param([4, 5], 1, "3*3 4 5", id="several were not seen"),
+        pytest.param([7], 0, "6*7 7", id="a container that had restarted before the first look"),
+        pytest.param([0], 3, "0", id="the count begins anew"),
+        pytest.param([], 3, "", id="nothing is new"),
+    ],
+)
+def test_instances_that_nobody_saw_are_read_off_the_restart_count(
+    found: list[int], seen: int, complete: str
+) -> None:
+    """They stand before the next one that was seen, as one: the last of N is `last*N`."""
+    instances = with_unseen(
+        (Instance("c", f"i{each}", each, ended=False) for each in found), seen, "u"
+    )
+    assert complete.split() == [
+        f"{each.restart}*{each.unseen}" if each.unseen else f"{each.restart}" for each in instances
+    ]
+
+
+@pytest.mark.parametrize(
+    ("which", "name"),
+    [
+        ({}, "p/c"),
+        ({"restart": 2}, "p/c (restart 2)"),
+        ({"restart": 1, "unseen": 1}, "p/c (restart 1)"),
+        ({"restart": 0, "unseen": 1}, "p/c"),
+        ({"restart": 3, "unseen": 4}, "p/c (each of restarts 0 to 3)"),
+        ({"generation": 1}, "p/c (created again)"),
+        ({"generation": 2, "restart": 1}, "p/c (created again 2 times, restart 1)"),
+    ],
+)
+def test_messages_name_the_very_instance(which: dict[str, Any], name: str) -> None:
+    """The names of pod and container alone would stand for several."""
+    assert name == Target("p", "c", "i", **which).name
 
 
 def test_pods_are_counted_by_name_and_by_generation() -> None:

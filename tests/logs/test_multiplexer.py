@@ -256,7 +256,10 @@ async def test_an_instance_that_was_never_seen_running_is_read_as_previous(
 async def test_instances_that_came_and_went_unseen_are_named(
     api: FakeApi, client: KubeClient
 ) -> None:
-    """kubelet keeps the log of one instance before the current one; older ones are told as lost."""
+    """kubelet keeps the log of one instance before the current one; older ones are told as lost.
+
+    They are 0 and 1 at the first look, which finds 2 and 3, and 5 at the third: it finds 6 and 7.
+    """
     fixture = MultiplexerFixture(api, client)
     fixture.start("p-0", show=False)
     for _ in range(2):
@@ -265,7 +268,17 @@ async def test_instances_that_came_and_went_unseen_are_named(
     await settle()
     fixture.restart("p-0")
     await settle()
-    assert ["p-0/pytorch: 2 earlier logs gone unread"] == fixture.multiplexer.unread
+    for _ in range(2):
+        fixture.restart("p-0", show=False)
+    fixture.restart("p-0")
+    await settle()
+    assert [
+        "p-0/pytorch (each of restarts 0 to 1): gone before it was read",
+        "p-0/pytorch (restart 5): gone before it was read",
+    ] == fixture.multiplexer.unread
+    begun = [f"p-0/pytorch (restart {number})" for number in (2, 3, 4, 6, 7)]
+    told = [line.partition(": ") for line in fixture.notices]
+    assert begun == [name for name, _, words in told if "begins anew" in words]
     await fixture.multiplexer.aclose()
 
 

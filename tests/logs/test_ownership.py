@@ -249,10 +249,30 @@ def test_logs_are_dropped_only_when_they_can_be_no_newer_ones(
     assert list(dropped) == [each.target.instance for each in logs.observe("u", current).dropped]
 
 
+def test_an_instance_that_nobody_saw_keeps_no_older_log() -> None:
+    """Nothing will be read for it; what comes for the next one that was seen has begun later."""
+    logs = ContainerLogs(EndBudget())
+    log = logs.add(Target("p", "c", "1", uid="u"), TailState(terminated=True))
+    log.position.accept(A)
+    log.state.deleted = log.state.finished = True
+    logs.add(Target("p", "c", "2", uid="u", restart=1, unseen=1), TailState(terminated=True))
+    third = Instance("c", "3", 2, ended=False, started="2026-01-02T03:04:06Z")
+    logs.add(Target("p", "c", "3", uid="u"), TailState(terminated=False), third.started)
+    dropped = logs.observe("u", [third]).dropped
+    assert ["1", "2"] == [each.target.instance for each in dropped]
+
+
 @pytest.mark.parametrize(
     ("begun", "doubtful"),
     [
         pytest.param("05 --", "1", id="may be the next one's"),
+        pytest.param("05 -- 07", "1", id="may be the next one's, and a later one was read"),
+        pytest.param("04 -- 07", "", id="older than the one that is gone"),
+        pytest.param("04 ??", "1", id="nobody saw when the next one was started"),
+        pytest.param("04/04 ??", "1", id="ended in the second in which what was read begins"),
+        pytest.param("04/05 ??", "", id="ended after what was read began"),
+        pytest.param("04/05 06 ??", "2", id="one of two ended after what was read for it began"),
+        pytest.param("04 ?? 08 ??", "3 1", id="twice one that nobody saw"),
         pytest.param("04 --", "", id="older than the next instance"),
         pytest.param("05 06 --", "2 1", id="each may be the next one's"),
         pytest.param("04 06 --", "2", id="the older one is older than its next"),
@@ -264,13 +284,22 @@ def test_logs_are_dropped_only_when_they_can_be_no_newer_ones(
 def test_a_log_that_was_gone_leaves_older_ones_in_doubt(begun: str, doubtful: str) -> None:
     """Those that do not begin before the next instance was started, down to one that does.
 
-    Instance 1 was started in second 4, 2 in second 5, and so on. The last log is the one that was
-    gone; the numbers say in which second the log read for each begins.
+    Instance 1 was started in second 4, 2 in second 5, and so on. The numbers say in which second
+    the log read for each begins, and in which the instance ended; -- is a log that was gone, and ??
+    that of an instance that nobody saw.
     """
     logs = ContainerLogs(EndBudget())
-    for number, second in enumerate(begun.split(), start=1):
-        started = f"2026-01-02T03:04:0{3 + number}Z"
-        log = logs.add(Target("p", "c", str(number)), TailState(terminated=True), started)
-        if second != "--":
+    for number, facts in enumerate(begun.split(), start=1):
+        second, _, end = facts.partition("/")
+        unseen = second == "??"
+        started = "" if unseen else f"2026-01-02T03:04:0{3 + number}Z"
+        ended_at = f"2026-01-02T03:04:{end}Z" if end else ""
+        target = Target("p", "c", str(number), unseen=unseen)
+        log = logs.add(target, TailState(terminated=True), started, ended_at)
+        if second == "--":
+            log.state.deleted = True
+            log.state.start_stream()
+        elif not unseen:
             log.position.accept(b"2026-01-02T03:04:%b.5Z x\n" % second.encode())
-    assert doubtful.split() == [log.target.instance for log in logs.doubtful(logs.newest)]
+    assert doubtful.split() == [log.target.instance for log in logs.doubtful()]
+    assert [] == logs.doubtful()  # each is told once
