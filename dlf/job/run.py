@@ -14,7 +14,7 @@ from dlf.job.evicted_pods import read_evictions
 from dlf.job.follower import Follower
 from dlf.job.job_context import JobContext
 from dlf.job.launcher_pod import LauncherPod
-from dlf.job.stop import stop, stop_remaining_pods
+from dlf.job.stop import end_together, stop, stop_remaining_pods
 from dlf.job.submit import Submission, choose_kind, spec_hash, submit
 from dlf.job.summary import summarize, with_logs
 from dlf.kube.client import SUBMISSION_ANNOTATION, KubeClient
@@ -194,6 +194,8 @@ async def _follow(context: JobContext, job: Job, logs: Multiplexer) -> Outcome:
         rule = ending.rule
         if rule.clean_up is not CleanUp.BY_ON_EXIT:
             await follower.refresh()
+        if rule.clean_up is CleanUp.STOP_PODS:
+            await end_together(follower)
         # The result is known; the last lines of the pods are not yet printed.
         await logs.drain(rule.drain_seconds)
         pods, pulled = follower.pods, follower.reasons.pulled

@@ -24,6 +24,9 @@ from dlf.task.scalars import format_duration
 OPTIONAL_REQUEST_SECONDS = 5.0
 """How long a stop waits for a request without which it can go on."""
 
+END_TOGETHER_SECONDS = 5.0
+"""How long the pods of a job that has ended may take to end by themselves."""
+
 POD_STOP_SECONDS = 20.0
 """How long the operator may take to begin stopping the pods that still run."""
 
@@ -78,6 +81,16 @@ async def delete(
         notify(f"{name} is not gone after {format_duration(seconds)}; {left}")
         return False
     return True
+
+
+async def end_together(follower: Follower) -> None:
+    """Wait shortly for the pods of a job that has ended: most end within seconds of each other.
+
+    The reading of the logs waits only for those that print something.
+    """
+    with suppress(TimeoutError):
+        async with asyncio.timeout(END_TOGETHER_SECONDS):
+            await follower.until_stopping()
 
 
 async def stop_remaining_pods(context: JobContext, follower: Follower) -> None:

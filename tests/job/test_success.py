@@ -138,6 +138,26 @@ def test_worker_that_still_runs_is_reported_and_stopped() -> None:
     assert note in result.messages
 
 
+def test_silent_worker_that_ends_right_after_the_job_does_not_run_on() -> None:
+    """Where rank 0 alone prints, nothing in the logs shows that the others are about to end."""
+
+    async def history(cluster: SimulatedCluster) -> None:
+        job, pods = await three_pods(cluster)
+        await asyncio.sleep(60)
+        cluster.ends(pods[0])
+        cluster.condition(job, "Created", "-Running", "Succeeded")
+        for pod in pods[1:]:
+            await asyncio.sleep(1)
+            cluster.ends(pod, 0, "bye")
+
+    result = run_scenario(history)
+
+    assert result.code == ExitCode.SUCCEEDED
+    assert [f"{pod} bye" for pod in (FIRST, SECOND)] == result.out[-2:]
+    assert result.count("still running") == 0
+    assert result.asked("PATCH", "pytorchjobs") == []
+
+
 def test_job_is_deleted_when_its_operator_does_not_stop_the_rest() -> None:
     """Pods must not hold accelerators for ever."""
 
