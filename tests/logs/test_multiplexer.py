@@ -1015,7 +1015,7 @@ async def test_a_blocked_output_stops_the_logs_and_nothing_else(
         try:
             got += os.read(read, 1 << 20)
         except BlockingIOError:
-            await asyncio.sleep(0)
+            await asyncio.sleep(0.001)  # time has to pass, for logs that are read now and then
     assert wait_drained.result()
     for pod in pods:
         printed = [line.split()[1] for line in got.splitlines() if line.startswith(pod.encode())]
