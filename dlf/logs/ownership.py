@@ -1,5 +1,7 @@
 """Which instance of a container a log stream belongs to. A state machine without I/O.
 
+Longer than other files: a quarter is the rules in words, and each of them needs the others' state.
+
 A log is asked for by the names of its pod and container, and these outlive instances: a container
 restarts, a pod is created again under its name. The watch may tell of that later than the log does.
 So a stream that was opened for one instance may bring the log of the next one. Three rules:

@@ -1,4 +1,7 @@
-"""Runs `dlf worker`, from its settings to its exit code."""
+"""Runs `dlf worker`, from its settings to its exit code.
+
+Longer than other files: it is one sequence of steps, each of which may end the worker.
+"""
 
 import os
 from collections.abc import Callable, Mapping, Sequence
