@@ -60,6 +60,7 @@ def ssh(argv: Sequence[str], env: Mapping[str, str], notify: Callable[[str], Non
     port, key = _settings(env)
     command = _encoded(call.command)
     codes: list[int] = []
+    starter = os.getppid()
     try:
         connection = connect(_pod(call.host, env), port, key)
     except Unreachable as error:
@@ -81,7 +82,8 @@ def ssh(argv: Sequence[str], env: Mapping[str, str], notify: Callable[[str], Non
     else:
         remote.end_stdin()
     loop.run()
-    if remote.is_lost:
+    # mpirun does not wait for its ssh: when it has ended, so does the job, in all its pods.
+    if remote.is_lost and os.getppid() == starter:
         notify(f"ssh: {lost(call.host)}")
     return codes[0]
 

@@ -1,5 +1,6 @@
 """`dlf mpi` and `dlf horovod` with the MPI operator: the host's Open MPI and OpenSSH, in pods."""
 
+import re
 import subprocess
 from collections.abc import Iterator
 
@@ -155,9 +156,9 @@ def test_mpi_operator_fails_when_a_worker_is_evicted(
             _, only_event = plain.communicate()
             output, errors = injected.communicate()
     assert (plain.returncode, injected.returncode) == (ExitCode.FAILED, ExitCode.FAILED), errors
-    for said, code in ((only_event, 0), (errors, 143)):
+    for said, code in ((only_event, "0"), (errors, "(143|137)")):  # the kubelet waits 0 to 2 s
         (head,) = [line for line in said.splitlines() if " failed: pod " in line]
-        assert f"-worker-1 (worker, rank 1): Evicted, exit code {code}, " in head
+        assert re.search(rf"-worker-1 \(worker, rank 1\): Evicted, exit code {code}, ", head)
     assert errors.count("the launcher has ended and the job has failed (MPIJobEvicted: ") == 1
     gone = "the node could not read it: unable to retrieve container logs for containerd://"
     assert f"-worker-1/mpi-worker: {gone}" in errors

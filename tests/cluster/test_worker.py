@@ -88,7 +88,10 @@ def test_a_killed_process_fails_its_pod_and_the_job(
         output, errors = dlf.communicate()
     assert dlf.returncode == ExitCode.FAILED, output + errors
     assert "worker-1 (worker, rank 1): exit code 137" in errors
-    told = "dlf: process 1 was killed by SIGKILL (exit code 137); stopping the other 1"
+    told = (
+        "dlf: process 1 was killed by SIGKILL (exit code 137), as when the container is out of"
+        " memory; stopping the other 1"
+    )
     assert told in messages(output)["worker-1"]
     wait_until(lambda: _running(workspace, client) == [], "end of the other workers")
 

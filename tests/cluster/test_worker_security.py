@@ -192,7 +192,7 @@ def test_strangers_in_other_pods_do_no_harm(
     assert [expected, expected] == attacks
     said = messages(output)
     (refusal,) = said["worker-1"]
-    assert "without the job's secret; further ones are not reported" in refusal
+    assert "without the job's secret: a port scan, or a pod of another job; further" in refusal
     before, after = (line.split() for line in said["worker-0"])
     assert ("before", "after") == (before[0], after[0])
     assert int(after[1]) - int(before[1]) <= 64 + 8  # unproved connections, and the last session's

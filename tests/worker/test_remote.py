@@ -138,6 +138,18 @@ def test_connection_that_breaks_is_told(job: Job, call: str) -> None:
     )
 
 
+def test_connection_of_a_program_that_has_ended_is_not_called_lost(
+    job: Job, tmp_path: Path
+) -> None:
+    """mpirun leaves its ssh behind, whose connections end with the job."""
+    mark = tmp_path / "connected"
+    command = (
+        f"setsid ssh -n {job.hosts[1]} 'touch {mark}; sleep 1000' & until [ -e {mark} ]; do :; done"
+    )
+    code, out, err = job.run(command)
+    assert (0, [], []) == (code, out, err)
+
+
 def test_the_exit_code_is_that_of_the_first_pod(job: Job) -> None:
     code, _, _ = job.run("exit 7")
     assert (7, [0, 0]) == (code, job.codes)
