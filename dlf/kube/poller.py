@@ -80,7 +80,6 @@ class Poller:
         if self._call():
             self._timer = asyncio.get_running_loop().call_later(0, self._call_all)
         else:
-            self._timer = None
             self._wait()
 
 

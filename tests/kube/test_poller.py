@@ -2,7 +2,7 @@
 
 import asyncio
 import socket
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from functools import partial
 
@@ -80,55 +80,48 @@ def test_poller_does_not_call_back_for_what_another_callback_removed(
     assert 1 == len(called)
 
 
-def test_poller_with_an_interval_waits_for_bytes_first(
-    pairs: list[tuple[socket.socket, socket.socket]],
-) -> None:
-    """It does not look every now and then while nothing comes."""
-    times: list[float] = []
+def times_of_calls(
+    pair: tuple[socket.socket, socket.socket], sent_at: float, answers: Sequence[bool]
+) -> list[int]:
+    """When a poller with an interval of 100 s calls back, whose calls get these answers in turn.
+
+    A byte comes at `sent_at`, and is never read; all times are seconds from the beginning.
+    """
+    ours, theirs = pair
+    times: list[int] = []
 
     async def scenario() -> None:
         loop = asyncio.get_running_loop()
         poller, begun = Poller(100.0), loop.time()
-        ours, theirs = pairs[0]
 
         def on_readable() -> bool:
-            times.append(loop.time() - begun)
-            poller.remove(ours.fileno())
-            return False
+            times.append(round(loop.time() - begun))
+            return answers[len(times) - 1]
 
         poller.add(ours.fileno(), on_readable)
-        await asyncio.sleep(1030)
+        await asyncio.sleep(sent_at)
         theirs.send(b"x")
-        while not times:
+        while len(times) < len(answers):
             await asyncio.sleep(1)
+        poller.remove(ours.fileno())
 
     run(scenario())
-    assert [1130] == [round(each) for each in times]
+    return times
+
+
+def test_poller_with_an_interval_waits_for_bytes_first(
+    pairs: list[tuple[socket.socket, socket.socket]],
+) -> None:
+    """It does not look every now and then while nothing comes."""
+    assert [1130] == times_of_calls(pairs[0], 1030, [False])
 
 
 def test_poller_looks_again_at_once_while_there_may_be_more(
     pairs: list[tuple[socket.socket, socket.socket]],
 ) -> None:
     """And after its interval when there is not."""
-    times: list[float] = []
-
-    async def scenario() -> None:
-        loop = asyncio.get_running_loop()
-        poller, begun = Poller(100.0), loop.time()
-        ours, theirs = pairs[0]
-        theirs.send(b"x")
-
-        def on_readable() -> bool:
-            times.append(loop.time() - begun)
-            return len(times) % 3 != 0
-
-        poller.add(ours.fileno(), on_readable)
-        while len(times) < 6:
-            await asyncio.sleep(1)
-        poller.remove(ours.fileno())
-
-    run(scenario())
-    assert [100, 100, 100, 200, 200, 200] == [round(each) for each in times]
+    answers = [True, True, False] * 2
+    assert [100, 100, 100, 200, 200, 200] == times_of_calls(pairs[0], 0, answers)
 
 
 @pytest.mark.parametrize("kind", ["prompt", "bulk"])

@@ -2,8 +2,8 @@
 
 
 def schema(*_: object, **__: object) -> None:
-    """Refuse."""
-    raise NotImplementedError
+    """Refuse: nothing of dlf asks for one."""
+    raise RuntimeError("dlf makes no JSON Schema")
 
 
 schema_components = schema
