@@ -10,7 +10,7 @@ import stat
 import sys
 from collections.abc import Callable, Coroutine
 from functools import partial
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TextIO
 
 from dlf.cli import main
 from dlf.edge import Edge
@@ -25,7 +25,12 @@ _DEFAULT_COLUMNS = 80  # when stdout is not a terminal, or one that does not kno
 def run() -> NoReturn:
     """Run dlf as this process."""
     _open_streams()
-    sys.exit(_guarded(sys.argv))
+    code = _guarded(sys.argv)
+    try:
+        sys.stderr.flush()
+    except (OSError, ValueError):  # at its exit Python would fail again, and make it 120
+        _discard_rest(sys.stderr)
+    sys.exit(code)
 
 
 def _open_streams() -> None:
@@ -113,11 +118,15 @@ def _print(text: str) -> None:
         sys.stdout.write(text)
         sys.stdout.flush()
     except OSError as error:
-        # What is still buffered goes nowhere, or each further flush would fail again.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _discard_rest(sys.stdout)
         if isinstance(error, BrokenPipeError):
             raise
         raise OutputFailed(f"cannot write to standard output: {error.strerror}") from None
+
+
+def _discard_rest(stream: TextIO) -> None:
+    """What is still buffered goes nowhere, or each further flush would fail again."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def _notify(line: str, footer: Footer | None = None) -> None:

@@ -117,7 +117,11 @@ def test_no_stream_makes_a_traceback(
 ) -> None:
     """A closed stream is the caller's wish; a full one is an error, told where it can be."""
     command = f"set -o pipefail; {shlex.join(dlf_command)} {words} {redirection}"
-    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, timeout=60)
+    # Some environments have Python write without a buffer, which hides what a full one does.
+    env = {name: text for name, text in os.environ.items() if name != "PYTHONUNBUFFERED"}
+    done = subprocess.run(
+        ["bash", "-c", command], capture_output=True, text=True, timeout=60, env=env
+    )
 
     assert (done.returncode, done.stdout, done.stderr) == (code, "", "")
 

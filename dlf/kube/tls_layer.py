@@ -6,7 +6,7 @@ a record of its own, and reading them through an SSL socket would take two syste
 
 import ssl
 from collections.abc import Callable
-from typing import Final
+from typing import Final, NoReturn
 
 RECORD_BYTES: Final = 16 << 10
 """Of the longest TLS record's content."""
@@ -99,11 +99,13 @@ class TlsLayer:
                     return bytes(_decrypted[:size])
         return bytes(_decrypted[:size])
 
-    def end(self) -> None:
-        """The connection ended.
+    def end(self) -> NoReturn:
+        """The connection ended, and the peer did not say that it ends here.
 
         Raises:
-            ssl.SSLError: it was cut off; the peer did not say that it ends here.
+            ssl.SSLError: always: it was cut off.
         """
         self._incoming.write_eof()
         self._read(1, _decrypted)
+        # Python 3.11.2, for one, has OpenSSL take it for an end that the peer meant.
+        raise ssl.SSLEOFError(ssl.SSL_ERROR_EOF, "EOF occurred in violation of protocol")
